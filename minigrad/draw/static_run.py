@@ -14,6 +14,10 @@ from typing import Any, Protocol
 from .picture import Arrow, Box, Picture
 from .words import join_names
 
+SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
+         "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">",
+         "ge": "≥", "le": "≤", "dot_general": "@",
+         "convert_element_type": "convert"}  # fmt: skip
 Saw = Callable[..., None]  # called with an op's symbol, its results, its operands and, if known, the line that ran it
 
 
@@ -95,6 +99,7 @@ class RunBuilder:
         self.branches: dict[str, str] = {}
         self.taken: dict[str, str] = {}
         self.prints: dict[str, str] = {}
+        self.inner: dict[str, set[int]] = {}
 
     def add(self, box: Box, operands: Iterable[str | Box] = (), line: int = 0) -> str:
         """Add a box, and boxes for those operands that have none yet. Returns its id."""
@@ -116,7 +121,14 @@ class RunBuilder:
         order = [box.id for box in boxes if box.kind == "op"]
         picture = Picture(boxes, tuple(self.arrows))
         return StaticRun(
-            picture, self.lines, results, order, branches=self.branches, taken=self.taken, prints=self.prints
+            picture,
+            self.lines,
+            results,
+            order,
+            branches=self.branches,
+            taken=self.taken,
+            inner=self.inner,
+            prints=self.prints,
         )
 
 
@@ -133,11 +145,11 @@ def words_for(branches: Mapping[str, Sequence[str]]) -> str:
 
 
 def own_line(frames: Iterable[tuple[str, int]], code: CodeType) -> int:
-    """The first line among the frames that belongs to this code; 0 if none does.
+    """The last line among the frames that belongs to this code; 0 if none does.
 
     frames    (file, line), the caller before the function it calls
     """
     lines = {line for _, _, line in code.co_lines() if line}
     inner = [x for x in code.co_consts if isinstance(x, CodeType)]
     found = [line for file, line in frames if file == code.co_filename and line in lines]
-    return found[0] if found else next(filter(None, (own_line(frames, x) for x in inner)), 0)
+    return found[-1] if found else next(filter(None, (own_line(frames, x) for x in inner)), 0)

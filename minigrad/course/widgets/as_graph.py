@@ -32,14 +32,15 @@ class TraceError(Exception):
 
     def __init__(self, error: Exception, code: CodeType):
         name, message = type(error).__name__, str(error)
-        is_own = type(error).__module__.partition(".")[0] not in READERS
         frames = [(frame.filename, frame.lineno or 0) for frame in extract_tb(error.__traceback__)]
-        self.line = 0 if is_own else own_line(frames, code)
+        if message.startswith("in user code:"):  # AutoGraph's own traceback
+            frames = [(file, int(n)) for file, n in re.findall(r'File "(.+)", line (\d+)', message)]
+            message = message.strip().rpartition("\n")[2].strip()
+        elif type(error).__module__.partition(".")[0] in READERS:
+            message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
+        self.line = own_line(frames, code)
         at = f"line {self.line - code.co_firstlineno + 1} needs a value, and there is none while tracing. "
-        first = re.split(r" \(|\.\s|\n", message)[0]
-        super().__init__(
-            message or name if is_own else at * (self.line > 0 and name in NEEDS_VALUE) + f"{name}: {first}"
-        )
+        super().__init__(at * (self.line > 0 and name in NEEDS_VALUE) + (message or name))
 
 
 class AsGraph:
@@ -58,7 +59,7 @@ class AsGraph:
         events: list[Any] = []
         before = traces.trace_count
         try:
-            with redirect_stdout(PrintRecorder(events)):
+            with redirect_stdout(PrintRecorder(events, getattr(traces, "user_line", None))):
                 traces.trace_for(*args)
         except Exception as error:  # raised by the learner's code or by the framework: the widget shows it
             raise TraceError(error, code) from error
@@ -75,6 +76,7 @@ class AsGraph:
         self.picture = Picture(tuple(boxes), self.run.picture.arrows)
         self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
+        self.controls = {self.line[box] for box in self.run.inner}
         self.turns = Counter(moment.line for moment in left.moments if moment.values)
         ops = Counter(moment.line for moment in left.moments for _ in moment.values)
         built = Counter(self.line[x] for x in self.run.order if x not in self.run.effects)
@@ -133,7 +135,7 @@ class AsGraph:
         ops, its share of them. A loop that is an op of the graph is traced once, so its first turn shows all boxes.
         """
         new = [x for x in self.run.order if self.is_new and self.line[x] == moment.line and x not in self.shown]
-        if not self.run.inner:
+        if moment.line not in self.controls:
             pure = [box for box in new if box not in self.run.effects]
             share = -(-len(pure) // max(1, self.turns[moment.line]))
             self.turns[moment.line] -= bool(moment.values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from threading import Lock, Thread, current_thread, get_ident
 from time import sleep
@@ -81,15 +81,16 @@ class RunRecording:
 class PrintRecorder(StringIO):
     """A standard output that records each write with its line in the user's code. Others' writes are passed on."""
 
-    def __init__(self, events: list[Event]):
+    def __init__(self, events: list[Event], user_line: Callable[[], int] | None = None):
         super().__init__()
-        self.events, self.thread, self.before = events, get_ident(), sys.stdout
+        self.events, self.thread, self.before, self.user_line = events, get_ident(), sys.stdout, user_line
 
     def write(self, text: str) -> int:
         if get_ident() != self.thread:
             return self.before.write(text)
         at = place()
-        self.events.append(PrintEvent(at.line if at else 0, text))
+        line = self.user_line() if self.user_line else at.line if at else 0
+        self.events.append(PrintEvent(line, text))
         return len(text)
 
 
@@ -109,7 +110,7 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework)
 
     try:
         with framework.prepare(f, args) as args:
-            recording.given = [(x, framework.describe(x)) for x in args if framework.is_tensor(x)]
+            recording.given = [(x, replace(framework.describe(x), kind="leaf")) for x in args if framework.is_tensor(x)]
             with (
                 framework.watch(saw),
                 redirect_stdout(PrintRecorder(events)),

@@ -18,7 +18,7 @@ from typing import Any, cast
 from ...draw.readers import load_reader, reader_of
 from ...draw.static_run import Framework, Traces
 from ...draw.svg import STYLE
-from ...draw.words import join_names, pluralize
+from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
 from ...graph.autograph.scopes import from_library
 from . import own_runs
@@ -92,7 +92,7 @@ def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: st
 def python_function(f: Any) -> Callable[..., Any]:
     """The function whose lines are shown: that inside a traced function, or the forward of a module."""
     for name in ("python_function", "forward", "__wrapped__"):
-        f = f if inspect.isroutine(f) else getattr(f, name, f)
+        f = f if inspect.isfunction(f) or inspect.ismethod(f) else getattr(f, name, f)
     if not hasattr(f, "__code__"):
         raise TypeError(f"StaticVsDynamic takes a Python function, got {f!r}")
     if from_library(f.__code__.co_filename):
@@ -170,9 +170,12 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     for moment in left.moments:
         parts, text = right.build_line(moment)
         printed += BEGINNING.sub("while tracing: ", text)
+        already = right.explain_no_box(moment)
+        word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
+        already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text, right.explain_no_box(moment)),
+            sentence(source.get(moment.line, ""), moment, parts, text, already),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -201,7 +204,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
         text = truncate_text(printed_by.get(x, ""))
         printed += BEGINNING.sub("while running: ", text)
         tells = f" It prints: {text.strip()}" if text else ""
-        say = f"{box[x].op} gives {box[x].value}.{tells}"
+        say = f"{box[x].op} gives {box[x].value}.{tells}" if box[x].value else f"{box[x].op} runs.{tells}"
         texts = {f"r{x}": box[x].value, "right says": truncate_text(printed)}
         on = {"taken": [right.taken[x]]} if x in right.taken else {}
         yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [f"r{x}"]}, hot={"hot": right.parts([x])})
@@ -237,14 +240,14 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
     left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
     right += " and prints, for it is Python that runs while tracing" if text else ""
-    word = re.match(r"\s*(if|elif|for|while)\b", source)
-    right += f". {NOT_IN_GRAPH[word[1]]}" if word and right == "adds nothing" else ""
     return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
 
 
 def compare_results(left: str, right: str) -> str:
     """A sentence that compares both results."""
-    if left == right:
+    if left == right or (
+        is_number(left) and is_number(right) and float(left.replace("−", "-")) == float(right.replace("−", "-"))
+    ):
         return f"Both have the same result: {left}. "
     why = "Python that is no op ran when the function was traced, and not when the graph ran"
     return f"The results differ, {left} eagerly and {right} from the graph: {why}. "

@@ -24,11 +24,11 @@ from ...engine.base.pytree import leaves
 from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Box
-from ..static_run import RunBuilder, Saw, StaticRun, op_box, own_line
+from ..static_run import SIGNS, RunBuilder, Saw, StaticRun, op_box, own_line
 from ..words import number
 from .pytorch_calls import preserve
 from .pytorch_run import content
-from .pytorch_tensors import SIGNS, memory_of, spec_of, tensors_in
+from .pytorch_tensors import memory_of, spec_of, tensors_in
 
 title = "torch.export: built first, run later"
 ALIKE = {"slice": "getitem", "select": "getitem", "index": "getitem", "numpy_T": "T", "true_divide": "div"}
