@@ -31,6 +31,7 @@ from ...engine.ops import Const
 from ...engine.tensor.grad import origin
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import TracedFunction
+from . import own_runs
 from .film import refuse_large
 from .recording import OpEvent, record_run
 
@@ -66,7 +67,7 @@ class BothModes:
         if not inspect.isfunction(f):
             raise TypeError(f"ForwardAndReverse expects a Python function of tensors, got {f!r}")
         self.xs = [floating(x) for x in inputs]
-        recording = record_run(f, self.xs)
+        recording = record_run(f, self.xs, own_runs)
         if recording.error is not None:
             error = recording.error
             raise ValueError(f"{f.__name__} did not finish: {type(error).__name__}: {error}") from error
@@ -78,7 +79,8 @@ class BothModes:
         outputs = [name or letter + str(i) * (len(outputs) > 1) for i, name in enumerate(outputs, 1)]
         self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
         self.refuse_too_many(f)
-        kept = {e.y: recording.names.get(id(e.y), "") for e in recording.events if isinstance(e, OpEvent)}
+        made = [y for e in recording.events if isinstance(e, OpEvent) for y in e.ys]
+        kept = {y: recording.names.get(id(y), "") for y in made}
         self.draw(names | kept | dict(zip(self.ys, outputs)))
         self.pushed, self.forward = self.push()
         self.pulled, self.reverse = self.pull()

@@ -8,15 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...draw.picture import Arrow, Box, Picture
-from ...draw.rules import sign_of
+from ...draw.static_run import Framework
 from ...draw.svg import draw_down
-from ...draw.tensors import format_array
-from ...draw.words import join_names, number
+from ...draw.words import join_names
 from ...engine.base.pytree import leaves
-from ...engine.ops import Const
-from ...engine.ops.leaf import Alias
-from ...engine.tensor.tensor import Tensor
-from ...graph.explain import names_of
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run
 
 LARGEST = 60  # boxes of one graph; with more, two graphs side by side are too small to read
@@ -47,31 +42,20 @@ class EagerRun:
     """The run of a function as a graph, with a box for each tensor that was created.
 
     result    the outputs as text
-    used      the boxes that the outputs depend on
     """
 
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
-        given = [(x, format_array(x.value)) for x in args if isinstance(x, Tensor)]
-        self.recording = record_run(f, args)
-        names = names_of(f, []) | self.recording.names
-        edits = [e for e in self.recording.events if isinstance(e, OpEvent) and isinstance(e.op, Alias)]
-        names |= {id(e.xs[0]): names.get(id(e.y), "") for e in edits}
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], framework: Framework):
+        self.framework = framework
+        self.recording = record_run(f, args, framework)
+        names = framework.names(f) | self.recording.names
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
         self.line: dict[str, int] = {}
         self.box: dict[int, str] = {}
-        self.held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
-        self.given = [self.leaf(x, names, value) for x, value in given]
+        self.held: list[Any] = []  # keeps tensors alive, so that ids stay unique
+        self.given = [self.add_box([x], replace(box, name=names.get(id(x), ""))) for x, box in self.recording.given]
         self.moments = list(self.collect_moments(names))
-        results = leaves(self.recording.result)
-        self.result = join_names([format_value(leaf) for leaf in results])
-        self.used = {self.box[id(x)] for x in results if id(x) in self.box}
-        for arrow in reversed(self.arrows):
-            if arrow.head in self.used:
-                self.used.add(arrow.tail)
-        for array, before in self.recording.read.values():
-            if array.flags.writeable:
-                array[...] = before  # what f edits in place is edited again when it is traced and run
+        self.result = join_names([format_value(leaf, framework) for leaf in leaves(self.recording.result)])
         lines = {box[1:]: line - f.__code__.co_firstlineno + 1 for box, line in self.line.items()}
         self.svg = draw_half(Picture(tuple(self.boxes), tuple(self.arrows)), "l", lines) if self.boxes else ""
 
@@ -102,33 +86,27 @@ class EagerRun:
             yield moment()
 
     def add_op(self, event: OpEvent, names: dict[int, str]) -> None:
-        value, *values = event.values
-        tails = [self.box.get(id(x)) or self.leaf(x, names, was) for x, was in zip(event.xs, values)]
-        if isinstance(event.op, Alias):  # an edit in place: y now has the result of the op before
-            self.box[id(event.y)] = tails[0]
-            return
-        box = self.add_box(event.y, Box("", "op", names.get(id(event.y), ""), sign_of(event.op), "", value, ""))
+        tails = [self.box.get(id(x)) or self.leaf(x, names) for x in event.xs]
+        name = ", ".join(dict.fromkeys(names[id(y)] for y in event.ys if id(y) in names))
+        box = self.add_box(event.ys, replace(event.box, name=name))
         self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
 
-    def leaf(self, x: Tensor, names: dict[int, str], value: str) -> str:
-        is_constant = x.node is not None and isinstance(x.node.op, Const)
-        kind, value = ("constant", number(float(x.value))) if is_constant else ("leaf", value)
-        box = self.add_box(x, Box("", kind, names.get(id(x), ""), "", "", value, ""))
-        if is_constant:
+    def leaf(self, x: Any, names: dict[int, str]) -> str:
+        box = self.add_box([x], replace(self.framework.describe(x), name=names.get(id(x), "")))
+        if self.boxes[-1].kind == "constant":
             self.box.pop(id(x))  # each op that reads a constant gets its own box for it
         return box
 
-    def add_box(self, x: Tensor, box: Box) -> str:
+    def add_box(self, xs: Sequence[Any], box: Box) -> str:
         if len(self.boxes) >= LARGEST:
             stopped = self.recording.error if isinstance(self.recording.error, TooLong) else None
             raise ValueError(
                 f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: "
                 f"{stopped or 'take a part of the function'}"
             )
-        spec = "" if box.kind == "constant" else str(x.spec)
-        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec))
-        self.box[id(x)] = self.boxes[-1].id
-        self.held.append(x)
+        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}"))
+        self.box |= {id(x): self.boxes[-1].id for x in xs}
+        self.held += xs
         return self.boxes[-1].id
 
     def parts(self) -> list[str]:
@@ -141,9 +119,9 @@ class EagerRun:
         return names.pop() if len(names) == 1 else ""
 
 
-def format_value(x: Any) -> str:
+def format_value(x: Any, framework: Framework) -> str:
     """An argument or a result as a short text."""
-    return format_array(x.value) if isinstance(x, Tensor) else truncate_text(repr(x))
+    return framework.describe(x).value if framework.is_tensor(x) else truncate_text(repr(x))
 
 
 def truncate_text(text: str) -> str:

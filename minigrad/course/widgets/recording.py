@@ -1,6 +1,6 @@
 """Records a run of a learner's function: the lines that ran, the ops' results and the output, in order.
 
-The function itself is not changed. Lines come from Python's sys.settrace, ops from a watcher of the engine.
+The function itself is not changed. Lines come from Python's sys.settrace, ops from the function's framework.
 """
 
 from __future__ import annotations
@@ -8,18 +8,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from threading import Lock, Thread, current_thread, get_ident
 from time import sleep
 from types import FrameType
 from typing import Any
 
-from ...draw.tensors import format_array
-from ...engine.core.modes import watching
+from ...draw.picture import Box
+from ...draw.static_run import Framework, op_box
 from ...engine.core.node import place
-from ...engine.core.op import Op
-from ...engine.tensor.tensor import Tensor
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, ignore_late_stops, stop
 
@@ -44,13 +42,12 @@ class LineEvent:
 
 @dataclass(frozen=True)
 class OpEvent:
-    """An op has computed y from xs; `values` are those of y and xs at that time, as text."""
+    """An op has computed ys from xs. Its box has their values at that moment."""
 
     line: int
-    op: Op
-    y: Tensor
-    xs: tuple[Tensor, ...]
-    values: tuple[str, ...]
+    box: Box
+    ys: Sequence[Any]
+    xs: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -68,15 +65,15 @@ Event = LineEvent | OpEvent | PrintEvent
 class RunRecording:
     """What happened while a function ran.
 
+    given     its arguments that are tensors, each with a box that has its value before the run
     names     id of a tensor → the function's last variable name for it
-    read      id of an array that an op read → the array, and a copy of what it was at first
     result    its return value; None if it raised
     error     the exception that it raised, if any
     """
 
     events: list[Event] = field(default_factory=list)
+    given: list[tuple[Any, Box]] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
-    read: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     result: Any = None
     error: Exception | None = None
 
@@ -84,55 +81,42 @@ class RunRecording:
 class PrintRecorder(StringIO):
     """A standard output that records each write with its line in the user's code. Others' writes are passed on."""
 
-    def __init__(self, events: list[Event]):
+    def __init__(self, events: list[Event], user_line: Callable[[], int] | None = None):
         super().__init__()
-        self.events, self.thread, self.before = events, get_ident(), sys.stdout
+        self.events, self.thread, self.before, self.user_line = events, get_ident(), sys.stdout, user_line
 
     def write(self, text: str) -> int:
         if get_ident() != self.thread:
             return self.before.write(text)
         at = place()
-        self.events.append(PrintEvent(at.line if at else 0, text))
+        line = self.user_line() if self.user_line else at.line if at else 0
+        self.events.append(PrintEvent(line, text))
         return len(text)
 
 
-@dataclass
-class OpWatcher:
-    """The engine watcher that records each op, and a copy of each array that an op reads."""
-
-    holds = False  # an op that edits x in place reads x itself, not a copy
-
-    events: list[Event]
-    read: dict[int, tuple[Any, Any]]
-
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        at = place()
-        self.events.append(OpEvent(at.line if at else 0, op, y, xs, tuple(format_array(x.value) for x in (y, *xs))))
-        for x in xs:
-            self.read.setdefault(id(x.value), (x.value, x.value.copy()))
-
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
-        pass
-
-
-def record_run(f: Callable[..., Any], args: Sequence[Any]) -> RunRecording:
+def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework) -> RunRecording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = RunRecording()
     events, names = recording.events, recording.names
 
     def on_trace_event(frame: FrameType, event: str) -> None:
         if frame.f_code is f.__code__:
-            names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
+            names.update((id(x), name) for name, x in frame.f_locals.items() if framework.is_tensor(x))
             if event == "line":
                 events.append(LineEvent(frame.f_lineno))
 
+    def saw(sign: str, ys: Sequence[Any], xs: Sequence[Any], line: int = 0) -> None:
+        events.append(OpEvent(line, op_box(sign, [framework.describe(y) for y in ys]), ys, xs))
+
     try:
-        with (
-            redirect_stdout(PrintRecorder(events)),
-            watching(OpWatcher(events, recording.read)),
-            limit_execution(f.__name__, heard=on_trace_event),
-        ):
-            recording.result = f(*args)
+        with framework.prepare(f, args) as args:
+            recording.given = [(x, replace(framework.describe(x), kind="leaf")) for x in args if framework.is_tensor(x)]
+            with (
+                framework.watch(saw),
+                redirect_stdout(PrintRecorder(events)),
+                limit_execution(f.__name__, heard=on_trace_event),
+            ):
+                recording.result = f(*args)
     except Exception as error:
         recording.error = error
     return recording
@@ -151,7 +135,8 @@ def limit_execution(
 
     def tracing(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal ran
-        if from_library(frame.f_code.co_filename):
+        file = frame.f_code.co_filename
+        if file == "<string>" or from_library(file):  # <string>: the methods of a dataclass
             return None
         ran += event == "line"
         if ran > MOST_LINES:

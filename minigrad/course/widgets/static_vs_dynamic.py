@@ -13,15 +13,15 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
-from typing import Any
+from typing import Any, cast
 
-from ...draw.graphs import whole
-from ...draw.rules import sign_of
+from ...draw.readers import load_reader, reader_of
+from ...draw.static_run import Framework, Traces
 from ...draw.svg import STYLE
-from ...draw.words import join_names, pluralize
+from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
-from ...graph.compiler.control import Cond
-from ...graph.function import TracedFunction, function
+from ...graph.autograph.scopes import from_library
+from . import own_runs
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, side_by_side
 from .eager_run import EagerRun, LineRun, format_value, truncate_text
@@ -30,8 +30,14 @@ from .recording import TooLong
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
+NOT_IN_GRAPH = {  # what becomes of a statement that adds nothing to the graph
+    "for": "The loop is unrolled: each turn of it adds boxes of its own",
+    "if": "Only the branch that Python takes now will be in the graph",
+}
+NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
 BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
-EAGER, STATIC = "Eager: computed at once", "Static graph: built first, run later"
+FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
+EAGER = "Eager: computed at once"
 
 
 class StaticVsDynamic(Film):
@@ -40,6 +46,10 @@ class StaticVsDynamic(Film):
     f       a Python function of tensors
     args    its arguments
     cases   instead of args, several tuples of arguments, for the reader to choose from
+    framework    "torch", "jax" or "tf", if f is a function of that framework and neither f nor an argument tells
+
+    A PyTorch function or module is traced by torch.export, a JAX function by jax.jit, a TensorFlow function by
+    tf.function.
 
     The film shows what f prints and raises, and why it cannot be traced. After 2000 lines, f is stopped.
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
@@ -48,14 +58,17 @@ class StaticVsDynamic(Film):
     sheets = (*Film.sheets, "static_vs_dynamic")
     looks = STYLE + LOOKS
 
-    def __init__(self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None):
-        f = f.python_function if isinstance(f, TracedFunction) else f
+    def __init__(
+        self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None, framework: str = ""
+    ):
         cases = [args] if cases is None else list(cases)
         if not cases or not all(isinstance(case, tuple | list) for case in cases):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
-        traced = function(f)
-        reels = [reel(f, traced, case) for case in cases]
-        inputs = Choice("input", [join_names([format_value(x) for x in case]) for case in cases])
+        runs, given = framework_of(f, cases, framework), f
+        f = python_function(f)
+        traces = runs.trace(given)
+        reels = [reel(f, runs, traces, case) for case in cases]
+        inputs = Choice("input", [join_names([format_value(x, runs) for x in case]) for case in cases])
         choices = [inputs] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
@@ -65,31 +78,53 @@ class StaticVsDynamic(Film):
         return side_by_side(self.looks, [left, written, right])
 
 
-def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
+def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> Framework:
+    """The framework of this name; if "", that of f or of its arguments, else minigrad."""
+    if name and name not in FRAMEWORKS:
+        raise ValueError(f"framework must be one of {', '.join(map(repr, FRAMEWORKS))}, got {name!r}")
+    reader = reader_of(f, [*cases])
+    found = FRAMEWORKS.get(name) or (reader.__name__.rpartition(".")[2] if reader else "")
+    if found and found not in FRAMEWORKS.values():
+        raise TypeError(f"StaticVsDynamic takes functions of PyTorch, JAX and TensorFlow, not of {found}")
+    return cast(Framework, load_reader(f"{found}_runs") if found else own_runs)
+
+
+def python_function(f: Any) -> Callable[..., Any]:
+    """The function whose lines are shown: that inside a traced function, or the forward of a module."""
+    for name in ("python_function", "forward", "__wrapped__"):
+        f = f if inspect.isfunction(f) or inspect.ismethod(f) else getattr(f, name, f)
+    if not hasattr(f, "__code__"):
+        raise TypeError(f"StaticVsDynamic takes a Python function, got {f!r}")
+    if from_library(f.__code__.co_filename):
+        raise ValueError(f"{f.__qualname__} is code of a library: take a function of your own that calls it")
+    return f
+
+
+def reel(f: Callable[..., Any], framework: Framework, traces: Traces, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
     with fork_rng():  # the graph draws the same numbers
-        left = EagerRun(f, args)
+        left = EagerRun(f, args, framework)
     written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
     panels = [written, Panel(EAGER, left.svg + printed)]
     error = left.recording.error
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
-        panels.append(Panel(STATIC, "<p>There is none: the function does not reach its end.</p>"))
+        panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
-        right = AsGraph(traced, args, left)
+        right = AsGraph(traces, args, left, f.__code__)
     except TraceError as why:
-        panels.append(Panel(STATIC, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
+        panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
-        return Reel(panels, list(eager_alone(source, left, end)))
+        return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
-    lines = {**left.line, **{f"r{right.place[x]}": n for x, n in right.line.items()}}
+    lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
     for n in source:
         if boxes := [box for box, line in lines.items() if line == n]:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels.append(Panel(STATIC, right.svg + (output_area("right says") if printed else "")))
+    panels.append(Panel(framework.title, right.svg + (output_area("right says") if printed else "")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -118,9 +153,10 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     """The opening cut: nothing has run, and there is a graph only if an earlier call traced it."""
     unknown = {f"r{box.id}": "?" for box in right.picture.boxes if box.kind != "constant"}
     outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
-    names = right.parts(right.source_nodes())
+    names = right.parts(right.inputs())
     hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
     start = "eagerly its arguments have values; in the static graph they are inputs without a value, shown as ?"
+    start += f". This is trace {right.count}: no earlier graph is for such arguments" * (right.count > 1)
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
     taken = [*right.taken.values()]
@@ -134,9 +170,12 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     for moment in left.moments:
         parts, text = right.build_line(moment)
         printed += BEGINNING.sub("while tracing: ", text)
+        already = right.explain_no_box(moment)
+        word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
+        already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text, right.explain_no_box(moment)),
+            sentence(source.get(moment.line, ""), moment, parts, text, already),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -159,26 +198,26 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
 
     printed    the output of the trace
     """
-    known = {f"r{right.place[x]}": right.values[x] for x in right.source_nodes() if x in right.values}
+    box, printed_by = right.picture.box, right.run.prints
+    known = {f"r{x}": box[x].value for x in right.inputs()}
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
-    for node in right.graph.nodes:
-        if node.inputs and node in right.place and whole(node) is node:
-            box, text = f"r{right.place[node]}", right.said.get(node, "")
-            printed += BEGINNING.sub("while running: ", text)
-            tells = f" It prints: {text.strip()}" if text else ""
-            say = f"{sign_of(node.op)} gives {right.values[node]}.{tells}"
-            texts = {box: right.values[node], "right says": truncate_text(printed)}
-            on = {"taken": [right.taken[node]]} if node in right.taken else {}
-            yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [box]}, hot={"hot": right.parts([node])})
+    for x in right.run.order:
+        text = truncate_text(printed_by.get(x, ""))
+        printed += BEGINNING.sub("while running: ", text)
+        tells = f" It prints: {text.strip()}" if text else ""
+        say = f"{box[x].op} gives {box[x].value}.{tells}" if box[x].value else f"{box[x].op} runs.{tells}"
+        texts = {f"r{x}": box[x].value, "right says": truncate_text(printed)}
+        on = {"taken": [right.taken[x]]} if x in right.taken else {}
+        yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [f"r{x}"]}, hot={"hot": right.parts([x])})
 
 
-def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
-    """The film of a run without a graph; `end` says why there is none."""
+def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int = 0) -> Iterator[Cut]:
+    """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
     yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
         say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
         yield Cut(PHASES[0], say, text=texts, off={"hidden": moment.parts}, hot={"hot": [line, *moment.parts]})
-    yield Cut(PHASES[0], end)
+    yield Cut(PHASES[0], end, hot={"hot": [f"line {culprit}"] * (culprit > 0)})
 
 
 def to_come(left: EagerRun) -> list[str]:
@@ -207,7 +246,9 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
 
 def compare_results(left: str, right: str) -> str:
     """A sentence that compares both results."""
-    if left == right:
+    if left == right or (
+        is_number(left) and is_number(right) and float(left.replace("−", "-")) == float(right.replace("−", "-"))
+    ):
         return f"Both have the same result: {left}. "
     why = "Python that is no op ran when the function was traced, and not when the graph ran"
     return f"The results differ, {left} eagerly and {right} from the graph: {why}. "
@@ -215,8 +256,8 @@ def compare_results(left: str, right: str) -> str:
 
 def describe_difference(name: str, left: EagerRun, right: AsGraph) -> str:
     """What Python did in each run: the function's lines that it ran, the output and the branches."""
-    facts = ["it printed nothing"] * (any(each.says for each in left.moments) and not any(right.said.values()))
-    facts += ["each if in it has both branches"] * any(isinstance(node.op, Cond) for node in right.place)
+    facts = ["it printed nothing"] * (any(each.says for each in left.moments) and not any(right.run.prints.values()))
+    facts += ["each if in it has both branches"] * bool(right.run.branches)
     end = f": {' and '.join(facts)}" if facts else ""
     lines = pluralize(len(left.moments), "line", "lines")
     return f"Eagerly, Python ran {lines} of {name}. The graph ran without Python{end}."

@@ -15,11 +15,10 @@ from torch.nn import Parameter
 from ..listing import Entry
 from ..listing_readers import trouble
 from ..names import names_in
+from ..static_run import SIGNS
 from ..tensors import format_array
 
 LARGE = 1_000  # numbers; the value of a larger tensor is not shown
-SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
-         "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">"}  # fmt: skip
 
 
 def tensors_in(x: Any) -> Iterator[Any]:

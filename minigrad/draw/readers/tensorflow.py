@@ -107,11 +107,14 @@ class GraphReader:
         sign = "carry" if base_type(op) == "While" else "input" if base_type(op) in KINDS else ""
         found = []
         for key, name in called.items():
-            function = op.graph._get_function(name) or self.graph._get_function(name)
-            with self.graph.as_default():  # an imported graph has only definitions
-                graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
-            found.append(self.part(graph, "" if key == "f" else key, sign))
+            found.append(self.part(self.function(op, name), "" if key == "f" else key, sign))
         return found
+
+    def function(self, op: Any, name: str) -> Any:
+        """The graph of a function that an op calls."""
+        function = op.graph._get_function(name) or self.graph._get_function(name)
+        with self.graph.as_default():  # an imported graph has only definitions
+            return getattr(function, "graph", None) or function_def_to_graph(function.definition)
 
     def scope(self, prefix: str, kind: str) -> Scope:
         """The scope of all names with this prefix: a Keras layer, or a scope of this kind; hidden if `of` is ""."""

@@ -1,0 +1,151 @@
+"""minigrad's own eager runs and static graphs, for StaticVsDynamic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from dataclasses import replace
+from typing import Any
+
+from ...draw.graphs import place_boxes, whole
+from ...draw.picture import Box, Picture
+from ...draw.rules import sign_of
+from ...draw.static_run import Saw, StaticRun, words_for
+from ...draw.tensors import format_array
+from ...draw.words import join_names, number
+from ...engine.core.graph import Graph
+from ...engine.core.interpret import value, walk_graph
+from ...engine.core.modes import watching
+from ...engine.core.node import NamedNode, Node, place
+from ...engine.ops import Const
+from ...engine.tensor.tensor import Tensor
+from ...graph.compiler.control import Cond, Control
+from ...graph.explain import names_of
+from ...graph.function import TracedFunction, function
+from ...graph.trace import Trace
+from ...profiler.roofline import arrays_of
+from .recording import PrintRecorder
+from .widget_trace import trace_of
+
+title = "Static graph: built first, run later"
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+def describe(x: Tensor) -> Box:
+    if x.node is not None and isinstance(x.node.op, Const):
+        return Box("", "constant", "", "", "", number(float(x.value)), "")
+    return Box("", "leaf", "", "", str(x.spec), format_array(x.value), "")
+
+
+def names(f: Callable[..., Any]) -> dict[int, str]:
+    return names_of(f, [])
+
+
+class OpWatcher:
+    """The engine watcher that reports each op."""
+
+    def __init__(self, saw: Saw):
+        self.report = saw
+
+    def saw(self, op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        at = place()
+        self.report(sign_of(op), [y], xs, at.line if at else 0)
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass
+
+
+def prepare(f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]]:
+    return nullcontext(args)
+
+
+def watch(saw: Saw) -> AbstractContextManager[Any]:
+    return watching(OpWatcher(saw))
+
+
+class OwnTraces:
+    """A function, its traces, and what the last run of one of them computed."""
+
+    trace_count = property(lambda self: self.traced.trace_count)
+
+    def __init__(self, traced: TracedFunction):
+        self.traced = traced
+
+    def trace_for(self, *args: Any) -> Trace:
+        return trace_of(self.traced, args)
+
+    def run(self, *args: Any) -> StaticRun:
+        trace = self.traced.trace_for(*args)
+        graph = trace.graph
+        outputs = [y for y in graph.outputs if y is not None]
+        picture, box_of = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
+        boxed = [node for node in graph.nodes if node in box_of and whole(node) is node]
+        lines = {box_of[node]: line for node in boxed if (line := line_of(node))}
+        order = [box_of[node] for node in boxed if node.inputs]
+        effects = {box_of[node] for node in boxed if node.op.effect}
+        branches = {box_of[node]: words_of(node.op) for node in box_of if isinstance(node.op, Cond)}
+        inner = {box_of[node]: lines_in(node.op) for node in box_of if isinstance(node.op, Control)}
+        run = StaticRun(picture, lines, [], order, effects, branches, inner=inner, drops=True)
+        arrays = arrays_of(self.traced, args, trace)
+        values = {box_of[x]: format_array(array) for x, array in zip(graph.inputs, arrays) if x in box_of}
+
+        def evaluate(node: Node, xs: Sequence[Any]) -> Any:
+            events: list[Any] = []
+            with redirect_stdout(PrintRecorder(events)):
+                y = value(node, *xs)
+            if node in box_of and whole(node) is node:
+                values[box_of[node]] = format_results(node, y)
+                run.prints[box_of[node]] = "".join(event.text for event in events)
+                run.taken |= {box_of[node]: "true" if xs[0] else "false"} if isinstance(node.op, Cond) else {}
+            return y
+
+        found = {"argument": arrays, "result": walk_graph(graph, arrays, evaluate)}
+        run.results = [result_at(at, found) for at in trace.places]
+        boxes = (replace(box, value=values.get(box.id, box.value)) for box in picture.boxes)
+        return replace(run, picture=Picture(tuple(boxes), picture.arrows))
+
+
+def trace(f: Callable[..., Any]) -> OwnTraces:
+    return OwnTraces(function(getattr(f, "python_function", f)))
+
+
+def format_results(node: Node, y: Any) -> str:
+    """The value of a node; of a branch or a loop without the last result, which only orders effects."""
+    ys = y if isinstance(y, tuple) else (y,)
+    is_control = isinstance(node.op, Control) and isinstance(y, tuple)
+    return join_names([format_array(each) for each in (ys[: max(len(ys) - 1, 1)] if is_control else ys)])
+
+
+def result_at(place: tuple[str, Any], found: dict[str, Any]) -> Any:
+    """A result of a run: an argument, an output, a constant, or a view of one of these."""
+    kind, there = place
+    if kind == "view":
+        of, op, *_ = there
+        return result_at(of, found).apply(op)
+    return Tensor(found[kind][there]) if kind in found else there
+
+
+def line_of(node: Node) -> int:
+    """The source line that built a node; 0 for a node without operands."""
+    at = node.place if isinstance(node, NamedNode) and node.inputs else None
+    return at.line if at else 0
+
+
+def lines_in(op: Control) -> set[int]:
+    """The source lines of the ops in a branch or a loop."""
+    nodes = [node for graph in op.graphs for node in graph.nodes]
+    return {*map(line_of, nodes)}.union(*(lines_in(x.op) for x in nodes if isinstance(x.op, Control)))
+
+
+def words_of(op: Cond) -> str:
+    """What both branches do: true: + 1 | false: as it is."""
+    return words_for({"true": signs_of(op.true), "false": signs_of(op.false)})
+
+
+def signs_of(graph: Graph) -> list[str]:
+    """The symbols of the ops of a graph."""
+    picture, _ = place_boxes([y for y in graph.outputs if y is not None], {})
+    return [picture.symbol(box) for box in picture.boxes if box.kind == "op"]

@@ -1,0 +1,145 @@
+"""JAX's eager runs, and jaxprs with the values of a run, for StaticVsDynamic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from dataclasses import replace
+from functools import partial, wraps
+from io import StringIO
+from types import CodeType
+from typing import Any
+
+import jax
+from jax._src.core import EvalTrace, set_current_trace  # no public module reports eager ops
+from jax.extend.core import Literal
+
+from ..picture import Box
+from ..static_run import SIGNS, RunBuilder, Saw, StaticRun, op_box, own_line
+from ..tensors import format_array
+from ..words import number
+from .jax_run import array_of, bind
+from .jaxpr import array_names, function_of, is_jaxpr, names_of, open_jaxpr, spec_of, static_arguments
+
+CALLS = "jit", "custom_jvp_call", "custom_vjp_call"
+title = "jaxpr: built first, run later"
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, jax.Array)
+
+
+def describe(x: Any) -> Box:
+    if not isinstance(x, jax.Array):
+        return Box("", "constant", "", "", "", number(x), "")
+    return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
+
+
+def names(f: Callable[..., Any]) -> dict[int, str]:
+    return array_names(f, {})
+
+
+def prepare(f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]]:
+    return nullcontext(args)
+
+
+def watch(saw: Saw) -> AbstractContextManager[Any]:
+    return set_current_trace(OpRecorder(saw))
+
+
+class OpRecorder(EvalTrace):
+    """JAX's eager evaluation, which also reports each primitive that a function calls."""
+
+    def __init__(self, saw: Saw):
+        super().__init__()
+        self.saw = saw
+
+    def process_primitive(self, primitive: Any, args: Any, params: Any, /) -> Any:
+        return self.report(sign_of(primitive.name, params), args, super().process_primitive(primitive, args, params))
+
+    def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, args: Any, /, **params: Any) -> Any:
+        return self.report(fun.debug_info.func_name, args, fun.call_wrapped(*args))
+
+    def process_custom_vjp_call(self, primitive: Any, fun: Any, fwd: Any, bwd: Any, args: Any, /, **params: Any) -> Any:
+        return self.report(fun.debug_info.func_name, args, fun.call_wrapped(*args))
+
+    def report(self, sign: str, xs: Sequence[Any], y: Any) -> Any:
+        if ys := [x for x in jax.tree.leaves(y) if isinstance(x, jax.Array)]:
+            self.saw(sign, ys, xs)
+        return y
+
+
+def sign_of(name: str, params: Any) -> str:
+    """The symbol of a primitive; if it calls one function, the function's name. x * 2 is a jit around a primitive."""
+    calls = [x for x in params.values() if is_jaxpr(x)] if name in CALLS else []
+    if params.get("inline"):
+        inside = {eqn.primitive.name for eqn in open_jaxpr(calls[0]).eqns} - {"convert_element_type"}
+        name = inside.pop() if len(inside) == 1 else params["name"]
+    elif calls:
+        name = function_of(calls[0]) or name
+    return SIGNS.get(name, name.strip("_").removeprefix("reduce_"))
+
+
+class JaxprTraces:
+    """A function and its jaxprs."""
+
+    trace_count = property(lambda self: len(self.jaxprs))
+
+    def __init__(self, f: Callable[..., Any]):
+        self.f, self.jaxprs = f, list[Any]()
+        self.traced = wraps(f)(partial(f))  # of which JAX has no traces yet
+
+    def jit(self, args: Sequence[Any]) -> Any:
+        return jax.jit(self.traced, static_argnums=static_arguments(args))
+
+    def trace_for(self, *args: Any) -> Any:
+        jaxpr = self.jit(args).trace(*args).jaxpr  # from JAX's own cache, if it has one for these arguments
+        if not any(jaxpr is each for each in self.jaxprs):
+            self.jaxprs.append(jaxpr)
+        return jaxpr
+
+    def run(self, *args: Any) -> StaticRun:
+        closed, static = self.trace_for(*args), static_arguments(args)
+        given = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
+        values = [*closed.consts, *map(jax.numpy.asarray, given)]
+        captured = names(self.f)
+        known = [*(captured.get(id(x), "constant") for x in closed.consts), *names_of(closed, closed.jaxpr.invars)]
+        run = JaxprRun(self.f.__code__)
+        for var, x, name in [*zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values, known)][::-1]:
+            run.values[var], run.box_of[var] = x, run.boxes.add(replace(describe(x), name=name))
+        for eqn in closed.jaxpr.eqns:
+            run.add(eqn)
+        with redirect_stdout(StringIO()):
+            return run.boxes.finish(jax.tree.leaves(self.jit(args)(*args)))
+
+
+def trace(f: Any) -> JaxprTraces:
+    return JaxprTraces(getattr(f, "__wrapped__", f))
+
+
+class JaxprRun:
+    """Runs equations one by one, and makes a box for each."""
+
+    def __init__(self, code: CodeType):
+        self.code, self.boxes = code, RunBuilder()
+        self.values, self.box_of = dict[Any, Any](), dict[Any, str]()
+
+    def add(self, eqn: Any) -> None:
+        xs = [x.val if isinstance(x, Literal) else self.values[x] for x in eqn.invars]
+        with redirect_stdout(StringIO()) as printed:
+            ys = bind(eqn, xs, (), ())
+            jax.effects_barrier()
+        self.values.update(zip(eqn.outvars, ys))
+        operands = [describe(x) if isinstance(var, Literal) else self.box_of[var] for var, x in zip(eqn.invars, xs)]
+        frames = eqn.source_info.traceback.frames if eqn.source_info.traceback else ()
+        line = own_line([(frame.file_name, frame.line_num) for frame in reversed(frames)], self.code)
+        box = self.boxes.add(op_box(sign_of(eqn.primitive.name, eqn.params), [*map(describe, ys)]), operands, line)
+        self.box_of.update(dict.fromkeys(eqn.outvars, box))
+        self.boxes.prints[box] = printed.getvalue()
+        branches = [
+            [sign_of(x.primitive.name, x.params) for x in open_jaxpr(branch).eqns]
+            for branch in eqn.params.get("branches", ())
+        ]
+        if branches:
+            labels = ["false", "true"] if len(branches) == 2 else [f"branch {i}" for i in range(len(branches))]
+            self.boxes.add_branches(box, labels[int(xs[0])], dict([*zip(labels, branches)][::-1]))

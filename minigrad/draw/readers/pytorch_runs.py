@@ -1,0 +1,203 @@
+"""PyTorch's eager runs, and the graphs of torch.export with the values of a run, for StaticVsDynamic."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import replace
+from inspect import getclosurevars
+from io import StringIO
+from operator import getitem
+from types import FunctionType, MethodType
+from typing import Any, cast
+
+import torch
+import torch._dynamo  # takes seconds, which are not the user's function's
+from torch import Tensor, fx
+from torch.nn import Module, Parameter
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from ...engine.base.pytree import leaves
+from ..listing_of import modules_of
+from ..names import names_in
+from ..picture import Box
+from ..static_run import SIGNS, RunBuilder, Saw, StaticRun, op_box, own_line
+from ..words import number
+from .pytorch_calls import preserve
+from .pytorch_run import content
+from .pytorch_tensors import memory_of, spec_of, tensors_in
+
+title = "torch.export: built first, run later"
+ALIKE = {"slice": "getitem", "select": "getitem", "index": "getitem", "numpy_T": "T", "true_divide": "div"}
+BINARY = {*SIGNS.values(), "pow"} - {"[ ]"}
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+def describe(x: Any) -> Box:
+    if not isinstance(x, Tensor):
+        return Box("", "constant", "", "", "", number(x), "")
+    try:
+        return Box("", "leaf", "", "", spec_of(x), content([x.detach()])[0], "")
+    except (TypeError, ValueError):  # complex, sparse, empty, or on the meta device
+        return Box("", "leaf", "", "", spec_of(x), "…", "")
+
+
+def names(f: Any) -> dict[int, str]:
+    return names_in(reachable(f), lambda x: id(x) if isinstance(x, Tensor) else None)
+
+
+def reachable(f: Any) -> dict[str, Any]:
+    """The variables that f reads outside its own; for the forward of a module, its parameters and buffers."""
+    if isinstance(f, MethodType):
+        owner = f.__self__
+        return {**dict(owner.named_parameters()), **dict(owner.named_buffers())} if isinstance(owner, Module) else {}
+    found = getclosurevars(f)
+    return {**found.globals, **found.nonlocals}
+
+
+class watch(TorchFunctionMode):
+    """Reports each op as the user wrote it."""
+
+    def __init__(self, saw: Saw):
+        super().__init__()
+        self.saw = saw
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        y = func(*args, **(kwargs or {}))
+        if torch.compiler.is_dynamo_compiling():  # a branch of torch.cond
+            return y
+        if ys := [*tensors_in(y)]:
+            name = getattr(func, "__name__", type(func).__name__)
+            sign, xs = sign_and_operands(func.__self__.__name__ if name == "__get__" else name, args, kwargs or {})
+            self.saw(sign, ys, xs)
+        return y
+
+
+def sign_and_operands(name: str, args: Sequence[Any], kwargs: Any) -> tuple[str, list[Any]]:
+    """The symbol of an op, and the operands to show: no parameter of a layer; a number only as in x * 2."""
+    base = name.strip("_")
+    is_swapped = base[:1] == "r" and base[1:] in SIGNS  # rsub(x, 1) is 1 − x
+    base = ALIKE.get(base, base[1:] if is_swapped else base)
+    in_place = f"i{base}" if name.endswith("_") and not name.startswith("_") else base
+    sign = SIGNS.get(in_place, SIGNS.get(base, base))
+    shown: list[Any] = [
+        x for x in tree_leaves([args, kwargs]) if isinstance(x, Tensor | fx.Node) and not is_parameter(x)
+    ]
+    if sign in BINARY and len(args) == 2:
+        shown = [x for x in args if isinstance(x, Tensor | fx.Node | float | int)]
+    return sign, shown[::-1] if is_swapped else shown
+
+
+def is_parameter(x: Tensor | fx.Node) -> bool:
+    if isinstance(x, fx.Node):
+        return x.op == "get_attr" and x.target in dict(cast(Module, x.graph.owning_module).named_parameters())
+    return isinstance(x, Parameter)
+
+
+@contextmanager
+def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    with preserve(modules_of(f, Module, args), trains=True):
+        yield copies(args)
+
+
+def copies(args: Sequence[Any]) -> Any:
+    """Copies of tensors, so that an op in place changes no tensor of the user."""
+    return tree_map_only(Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), tuple(args))
+
+
+class ExportTraces:
+    """A function, and its exported programs: one for each list of shapes, dtypes and other arguments."""
+
+    def __init__(self, f: Any):
+        self.f, self.trace_count, self.programs = f, 0, dict[str, Any]()
+        self.module = cast(Any, f.__self__ if isinstance(f, MethodType) else Module())
+        if isinstance(f, FunctionType):  # PyTorch records the lines of functions called forward
+            code = f.__code__.replace(co_name="forward")
+            self.module.forward = FunctionType(code, f.__globals__, "forward", f.__defaults__, f.__closure__)
+            for name, part in modules_of(f, Module).items():
+                self.module.add_module(name.replace(".", "_"), part)
+
+    def trace_for(self, *args: Any) -> Any:
+        key = str(tree_map_only(Tensor, lambda x: f"{spec_of(x)} on {x.device}", args))
+        if key not in self.programs:
+            with prepare(self.f, args) as given, quiet():
+                self.programs[key] = torch.export.export(self.module, tuple(given)).module()
+            self.trace_count += 1
+        return self.programs[key]
+
+    def run(self, *args: Any) -> StaticRun:
+        module = self.trace_for(*args)
+        with prepare(self.f, args) as given, preserve({"": module}, trains=False):
+            runner = GraphRunner(module, self.f)
+            return runner.boxes.finish(leaves(runner.run(*given)))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A block that hides what torch.export logs and writes of a function that it refuses."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with redirect_stderr(StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+def trace(f: Any) -> ExportTraces:
+    return ExportTraces(getattr(f, "forward", f))
+
+
+class GraphRunner(fx.Interpreter):
+    """Runs a graph node by node, and makes a box for each op. Results of an op that has several share its box."""
+
+    def __init__(self, module: fx.GraphModule, f: Any):
+        super().__init__(module)
+        self.code, self.boxes, self.box_of = f.__code__, RunBuilder(), dict[Any, str | Box]()
+        self.names = names_in(reachable(f), lambda x: memory_of(x) if isinstance(x, Tensor) else None)
+
+    def run_node(self, node: fx.Node) -> Any:
+        before: Any = node.args[0] if node.target is getitem else None
+        is_part = isinstance(before, fx.Node) and isinstance(self.env[before], list | tuple)
+        y = super().run_node(node)
+        if is_part:
+            self.box_of[node] = self.box_of[before]
+        elif node.op == "call_function" and [*tensors_in(y)]:
+            self.box_of[node] = self.add_op(node, [*tensors_in(y)])
+        elif isinstance(y, Tensor):
+            name = node.name if node.op == "placeholder" else self.names.get(memory_of(y), node.name)
+            self.box_of[node] = replace(describe(y), name=name)
+        return y
+
+    def add_op(self, node: fx.Node, ys: list[Tensor]) -> str:
+        sign, xs = operands_of(node)
+        for x in xs:
+            if isinstance(leaf := self.box_of.get(x), Box):  # a leaf gets its place at its first use
+                self.box_of[x] = self.boxes.add(leaf)
+        operands = [self.box_of.get(x) or describe(x) for x in xs if x in self.box_of or not isinstance(x, fx.Node)]
+        frames = re.findall(r'File "(.+)", line (\d+)', node.stack_trace or "")
+        line = own_line([(file, int(n)) for file, n in frames], self.code)
+        box = self.boxes.add(op_box(sign, [describe(y) for y in ys]), operands, line)
+        if sign == "cond":
+            inputs: Any = node.args[:3]
+            test, *graphs = (self.env[x] for x in inputs)
+            words = dict(zip(("true", "false"), map(words_of, graphs)))
+            self.boxes.add_branches(box, str(bool(test)).lower(), words)
+        return box
+
+
+def operands_of(node: fx.Node) -> tuple[str, list[Any]]:
+    target: Any = node.target
+    return sign_and_operands(getattr(target, "overloadpacket", target).__name__, node.args, node.kwargs)
+
+
+def words_of(module: fx.GraphModule) -> list[str]:
+    """The symbols of a graph's ops, with numbers: + 1."""
+    ops = [operands_of(node) for node in module.graph.nodes if node.op == "call_function"]
+    return [" ".join([sign, *(describe(x).value for x in xs if not isinstance(x, fx.Node))]) for sign, xs in ops]
