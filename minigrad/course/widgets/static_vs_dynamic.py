@@ -24,9 +24,9 @@ from ...graph.autograph.scopes import from_library
 from . import own_runs
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, side_by_side
-from .eager_run import EagerRun, LineRun, format_value, truncate_text
+from .eager_run import EagerRun, LineRun
 from .film import Choice, Cut, Film, Panel, Reel, output_area
-from .recording import TooLong
+from .recording import TooLong, format_value, truncate_text
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
