@@ -631,7 +631,7 @@ Quiz("07_tapes_and_transforms")
 # graph through `.item()`, the gradient is 0, and no error says so.
 
 # %% slideshow={"slide_type": "skip"}
-from minigrad.course import in_pytorch
+from minigrad.course import in_jax, in_pytorch
 
 
 @in_pytorch
@@ -653,6 +653,50 @@ def nested_transforms(torch):
     print("with create_graph, x³ at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
     print("through .item():", grad(lambda x: torch.tensor(x.item() ** 2))(x).item())
 
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### The same in JAX
+#
+# A transform of ours shows you no graph. One of JAX does, if you ask: JAX runs your function once, on symbols, and
+# writes down its operations. This record is the *jaxpr*, and `GraphView(f, x)` draws it. For `cube` it has a single
+# operation. `jax.grad(cube)` is a function too, so it has a jaxpr of its own. How many operations do you expect there,
+# and is x³ still one of them?
+
+
+# %% slideshow={"slide_type": "skip"}
+@in_jax
+def slope_in_jax(jax):
+    """
+    x, f32[], a leaf
+    jvp: forward, 3 ops
+      integer_pow, f32[], y 3
+      integer_pow, f32[], y 2
+      3
+      mul, f32[]
+    transpose(jvp): backward, 1 op
+      1
+      mul → result, f32[]
+    at 5: 75.0   multiplications when compiled: 2
+    """
+
+    def cube(x):
+        return x**3
+
+    x, slope = jax.numpy.float32(5), jax.grad(cube)
+    view = mg.widgets.GraphView(slope, x)
+    print(view.text)
+    compiled = jax.jit(slope).lower(x).compile().as_text()
+    print("at 5:", slope(x), "  multiplications when compiled:", compiled.count(" multiply("))
+    return view
+
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Four, and the first of them is x³. Nobody reads it: a record has everything that ran. A compiler removes what nobody
+# needs (lesson 13), and so two multiplications are left. The other three operations are 3 · x², times the 1 that
+# backward starts from, as in our picture of the slope. The groups tell how JAX made them: `jvp` went forward, as in
+# lesson 05, and `transpose(jvp)` goes the same way back.
+#
+# To draw a function of your own, see [Your own graphs](../docs/your_own_graphs.md).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

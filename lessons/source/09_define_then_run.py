@@ -541,7 +541,7 @@ Quiz("09_define_then_run")
 
 
 # %% slideshow={"slide_type": "skip"}
-from minigrad.course import in_pytorch
+from minigrad.course import in_pytorch, in_tensorflow
 
 
 @in_pytorch
@@ -567,6 +567,44 @@ def define_then_run(torch):
     for x in (torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 5.0])):
         print("run:", program(x, x).item(), "  calls of f:", len(calls))
 
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### The same in TensorFlow
+#
+# TensorFlow 2 still runs the graphs of 2016. Here are tanh(w · x) and its gradient, with the lines of this lesson. We
+# feed 0.5 for x, and for the loss, a node *inside*, we feed 0. We feed nothing for w. What does a run give for the
+# gradient of w?
+
+
+# %% slideshow={"slide_type": "skip"}
+@in_tensorflow
+def gradient_in_tensorflow(tf):
+    """
+    nodes: 4 and with the gradient 12
+    x = 0.5, w = 1:    0.393224
+    x = 0.5, loss = 0: 0.500000
+    """
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as bend:
+        x = v1.placeholder("float64", (), name="x")
+        w = v1.placeholder("float64", (), name="w")
+        loss = tf.tanh(w * x, name="loss")
+        nodes_before = len(bend.get_operations())
+        (gw,) = tf.gradients(loss, [w])
+    print("nodes:", nodes_before, "and with the gradient", len(bend.get_operations()))
+    with v1.Session(graph=bend) as session:
+        print(f"x = 0.5, w = 1:    {session.run(gw, {x: 0.5, w: 1.0}):.6f}")
+        print(f"x = 0.5, loss = 0: {session.run(gw, {x: 0.5, loss: 0.0}):.6f}")
+    return GraphView(bend.as_graph_def())
+
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# (1 − 0 · 0) · 0.5 = 0.5. The way back reads the loss and does not compute it again, so nothing before the loss is
+# needed, and no value of w is missed. (Our own graph gives 0.5 too.) In TensorFlow's graph the gradient is a group,
+# named `gradients`. TensorFlow also built what nobody asked for: the gradient of x, and two empty shapes, `[]`, that no
+# node reads. A run leaves them out.
+#
+# To draw a graph of your own, see [Your own graphs](../docs/your_own_graphs.md).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

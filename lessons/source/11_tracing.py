@@ -616,7 +616,7 @@ Quiz("11_tracing")
 
 
 # %% slideshow={"slide_type": "skip"}
-from minigrad.course import in_pytorch
+from minigrad.course import in_pytorch, in_tensorflow
 
 
 @in_pytorch
@@ -642,6 +642,45 @@ def traces_in_pytorch(torch):
     for name, x in (calls | {"four ones": torch.ones(4), "five ones": torch.ones(5)}).items():
         print(f"{name}: {f(x).item():g}, graphs so far: {len(graphs)}")
 
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### The same in TensorFlow
+#
+# AutoGraph comes from TensorFlow, so `bent` needs no change there. `GraphView` draws the graph that a call with 3 runs,
+# and at 3 no exponential is computed. Will there be one in the picture?
+
+
+# %% slideshow={"slide_type": "skip"}
+@in_tensorflow
+def bent_in_tensorflow(tf):
+    """
+    [10.0, 3.718] traces: 1
+      then_branch: if it holds, 3 ops
+      else_branch: if not, 4 ops
+        Exp, f32[], op cond/Exp
+    """
+
+    @tf.function
+    def bent(x):
+        if x > 0:
+            y = x * x
+        else:
+            y = tf.exp(-x)
+        return y + 1
+
+    results = [round(float(bent(tf.constant(number))), 3) for number in (3.0, -1.0)]
+    print(results, "traces:", bent.experimental_get_tracing_count())
+    view = GraphView(bent, tf.constant(3.0))
+    print(*(line for line in view.text.splitlines() if "_branch" in line or "Exp" in line), sep="\n")
+    return view
+
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Yes. `cond` is a group with both branches in it, and one trace serves both numbers. PyTorch cuts the graph at this
+# `if` instead: `GraphView(torch.compile(bent), x)` shows two graphs, and names the line that parts them. In JAX the
+# `if` is an error, as the table says.
+#
+# To draw a function of your own, see [Your own graphs](../docs/your_own_graphs.md).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

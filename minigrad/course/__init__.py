@@ -12,7 +12,7 @@ and used in the lessons themselves:
 
     question.py         a question: its kind, how to parse an answer, and how to measure its error
     prediction.py       an answer that is locked before the code computes the result; reveal compares the two
-    pytorch.py          the same lines in PyTorch: run if it is installed, else shown as recorded
+    recorded.py         the same lines in PyTorch, JAX or TensorFlow: run if it is installed, else shown as recorded
     quiz.py             the questions at the end of a lesson, with right answers and explanations of wrong ones
     progress.py         stores predictions and quiz answers as plain data in the learner's folder
     feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution
@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from minigrad.course.plots import follow_theme as follow_theme
     from minigrad.course.prediction import reveal as reveal
     from minigrad.course.prediction import reveal_range as reveal_range
-    from minigrad.course.pytorch import in_pytorch as in_pytorch
+    from minigrad.course.recorded import in_jax as in_jax
+    from minigrad.course.recorded import in_pytorch as in_pytorch
+    from minigrad.course.recorded import in_tensorflow as in_tensorflow
     from minigrad.course.scoring import score as score
     from minigrad.course.standing import dashboard as dashboard
     from minigrad.course.stopwatch import Rounds as Rounds
@@ -66,8 +68,8 @@ if TYPE_CHECKING:
 HOMES = {
     "CourseError": "errors", "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
     "Rounds": "stopwatch", "check": "feedback", "dashboard": "standing", "follow_theme": "plots",
-    "in_pytorch": "pytorch", "in_turns": "stopwatch", "reveal": "prediction", "reveal_range": "prediction",
-    "score": "scoring", "solution": "feedback",
+    "in_jax": "recorded", "in_pytorch": "recorded", "in_tensorflow": "recorded", "in_turns": "stopwatch",
+    "reveal": "prediction", "reveal_range": "prediction", "score": "scoring", "solution": "feedback",
 }  # fmt: skip
 
 

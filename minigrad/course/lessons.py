@@ -33,6 +33,7 @@ from minigrad.engine.base.whole_file import replace_file
 
 SHIPPED = (
     "lessons/*.ipynb", "lessons/*.md", "lessons/*.svg", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*",
+    "docs/your_own_graphs.md",
 )  # fmt: skip
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"

@@ -30,6 +30,8 @@ DEEPEST = 3  # steps from a function to a module
 
 def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The listing of anything that has a graph."""
+    if isinstance(x, Listing):
+        return x
     if (reader := reader_of(x, args)) is not None:
         found: Listing = reader.listing_of(x, args, namespace)
         return found

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
 BESIDE = ["lessons/README", glossary.HOME, "lessons/CHEATSHEET", "lessons/COMPARISON"]
 TEACHING = ["docs/instructors", "docs/classroom", "docs/grading", "docs/security", "docs/publishing"]
-MORE = ["docs/differences", "docs/elsewhere", "docs/saved_graphs", "docs/serving"]
+MORE = ["docs/your_own_graphs", "docs/differences", "docs/elsewhere", "docs/saved_graphs", "docs/serving"]
 PARTS = {  # the number of the first lesson of each
     "Dynamic graphs": 0, "Static graphs": 9, "Made better": 13, "What it costs": 16, "Many workers": 22,
     "Out of Python": 24, (LAST := "To look things up"): 90,

@@ -1,12 +1,12 @@
-"""Lines for PyTorch are run where it is installed, and elsewhere shown as they were recorded."""
+"""Lines for another framework are run where it is installed, and elsewhere shown as they were recorded."""
 
 import sys
 import warnings
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from minigrad.course import in_pytorch
+from minigrad.course import in_jax, in_pytorch
 
 
 def doubled(torch):
@@ -53,9 +53,31 @@ def test_a_deprecation_inside_pytorch_is_not_shown(torch, tmp_path, monkeypatch,
 
 def test_it_is_shown_as_recorded_where_pytorch_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("minigrad.course.pytorch.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch", None)  # so an import fails
     in_pytorch(doubled)
     assert capsys.readouterr().out == "PyTorch is not installed here. It printed:\n4.0\ndone\n"
+
+
+def slope_in_jax(jax):
+    """done"""
+    print("done")
+    return jax.view
+
+
+def test_a_recorded_view_is_shown_where_the_framework_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    in_jax(slope_in_jax)
+    printed, view = capsys.readouterr().out.split("done\n")
+    assert printed == "JAX is not installed here. It printed:\n"
+    assert view.startswith("GraphView(7 nodes, 2 groups; The graph of a call of cube)")
+
+
+def test_the_view_of_the_installed_framework_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(view="a view of this version"))
+    in_jax(slope_in_jax)
+    assert capsys.readouterr().out == "done\na view of this version\n"
 
 
 def test_the_repository_shows_the_recording(torch, capsys):
