@@ -51,11 +51,11 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
     labels = {str(key): y for x in xs if isinstance(x, dict) for key, y in x.items()}
     namespace = variables(sys._getframe(1)) if names is None else names
     if reader is not None:
-        from .hierarchy import CROWD, hierarchy
+        from .hierarchy import hierarchy
         from .overview import Overview
 
         listing = reader.listing_of(xs[0], xs[1:], {**labels, **namespace, **labels})
-        return Drawing(Overview(listing, hierarchy(listing, CROWD)).picture(STILL), ops)
+        return Drawing(Overview(listing, hierarchy(listing, STILL)).picture(STILL), ops)
     return Drawing(picture_of(leaves(xs), {**labels, **namespace, **labels}), ops)
 
 

@@ -2,26 +2,38 @@
 
 A graph that is too large to show becomes a tree in which every level is small. Groups can be opened, and only what has
 been opened is laid out and drawn.
+
+A part is what one line of code made. Without lines, or if a line made too many ops, a part is a stretch of the graph:
+it begins and ends where few values pass, as between two layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .listing import Entry, Listing, Path
 
 LONGEST_BLOCK = 64  # children in one block of a repetition
 WORTH = 4  # boxes that a repetition must save
-CROWD = 100  # children of one group; more are split into parts
+CROWD = 20  # children of one group; more are split into parts
+PARTS = 12  # parts of a group
+MOST_LEAVES = 8  # leaves beside parts
+MOST_LINES = 200  # lines of code that may become parts
+LINE = re.compile(r"line (\d+) of (.*?, in \S+?)(?:: |$)")
 
 
 @dataclass(eq=False)
 class NodeGroup:
     """Several nodes as one.
 
-    kind        "module", "scope"; "repeat": a run of equal blocks; "block": one of them; "part": part of a large group
+    kind        "module", "scope"; "repeat": a run of equal blocks; "block": one of them; parts of a large group:
+                "line": what a line of code made, "stretch": ops that follow each other, "leaves"
     times       the number of blocks of a repetition
     children    numbers of entries, and groups, in the order in which they were made
     """
@@ -59,18 +71,18 @@ def hierarchy(listing: Listing, crowd: int = CROWD) -> NodeGroup:
     root = NodeGroup("graph", listing.output)
     by_scope(root, listing.entries)
     for group in inside_out(root):
-        group.children = fold_repetitions(group.children, listing.entries)
+        group.children = split(group.children, listing.entries, crowd)
     home = homes(root)
     for i, users in enumerate(users_of(listing.entries)):
         if listing.entries[i].path is None:
             meeting(root, [home[user] for user in users]).children.append(i)
+    are_few = sum(entry.kind == "leaf" for entry in listing.entries) <= MOST_LEAVES
     for group in inside_out(root):
-        let_out(group, listing.entries)
+        let_out(group, listing.entries, are_few)
     for group in inside_out(root):
         group.children.sort(key=lambda child: first(child, listing.entries))
-        group.children = handfuls(group.children, crowd)
-        for child in group.groups:
-            child.outer = group
+        group.children = leave_few(group.children, listing.entries, crowd)
+    homes(root)
     return root
 
 
@@ -127,12 +139,19 @@ def meeting(root: NodeGroup, groups: Sequence[NodeGroup]) -> NodeGroup:
     return shared[-1]
 
 
-def let_out(group: NodeGroup, entries: Sequence[Entry]) -> None:
-    """Move a repetition's loose leaves to the outer group if they are fewer than its blocks: the blocks share them."""
+def let_out(group: NodeGroup, entries: Sequence[Entry], are_few: bool) -> None:
+    """Move loose leaves to the outer group: of a repetition, if they are fewer than its blocks, which share them; and
+    of a line of code, if the graph has few leaves."""
     loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
-    if group.kind == "repeat" and group.outer is not None and len(loose) < group.times:
+    if group.kind == "line":
+        loose = [child for child in loose if are_few and entries[child].kind == "leaf"]
+    if group.outer is not None and (group.kind == "line" or (group.kind == "repeat" and len(loose) < group.times)):
         group.outer.children += loose
         group.children = [child for child in group.children if child not in loose]
+
+
+def ops_in(child: int | NodeGroup, entries: Sequence[Entry]) -> list[int]:
+    return child.ops(entries) if isinstance(child, NodeGroup) else [child] * (entries[child].kind == "op")
 
 
 def first(child: int | NodeGroup, entries: Sequence[Entry]) -> int:
@@ -221,17 +240,131 @@ def block_name(block: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> st
     return ", ".join(found[:3]) + ", …" * (len(found) > 3)
 
 
-def handfuls(children: list[int | NodeGroup], crowd: int) -> list[int | NodeGroup]:
-    """Split more than `crowd` children into parts of `crowd` children. Too many parts are split in the same way."""
-    total = len(children)
-    size = 1
-    while len(children) > crowd:
-        cut = [children[i : i + crowd] for i in range(0, len(children), crowd)]
-        size *= crowd
-        spans = [(i * size + 1, min((i + 1) * size, total)) for i in range(len(cut))]
-        children = [NodeGroup("part", f"{a}–{b} of {total}", children=part) for (a, b), part in zip(spans, cut)]
-        for group in children:
-            assert isinstance(group, NodeGroup)
-            for child in group.groups:
-                child.outer = group
-    return children
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def split(children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int) -> list[int | NodeGroup]:
+    """Fold repetitions; if more than `crowd` children are left, make parts of lines of code, or else stretches."""
+    folded = fold_repetitions(children, entries)
+    if len(folded) <= crowd:
+        return folded
+    leaves = [child for child in children if not ops_in(child, entries)]
+    parts = by_line([child for child in children if ops_in(child, entries)], entries)
+    if len(parts) < 2 or max(map(len, parts)) > 0.9 * len(children):
+        return leaves + stretches([child for child in folded if ops_in(child, entries)], entries, crowd)
+    found: list[int | NodeGroup] = []
+    for part in parts:
+        inner = split(part, entries, crowd)
+        found += [as_part("line", part, inner, entries)] if len(part) > 1 else inner
+    return leaves + stretches(found, entries, crowd)
+
+
+def by_line(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> list[list[int | NodeGroup]]:
+    """The children that each line of code made; a child of several lines, or of none, is alone.
+
+    Lines that read each other's results, as in a loop, are together. Returns [] if there would be too many parts.
+    """
+    if len({entry.line for entry in entries}) < 3:  # such as "" and one line
+        return []
+    made = [{entries[op].line for op in ops_in(child, entries)} for child in children]
+    line = [str(i) if len(each) > 1 or "" in each else each.pop() for i, each in enumerate(made)]
+    part = merge_cycles({(line[i], line[j]) for i, j in reads(children, entries)}, line)
+    found: dict[str, list[int | NodeGroup]] = {}
+    for child, each in zip(children, line):
+        found.setdefault(part[each], []).append(child)
+    return list(found.values()) if len(found) < min(len(children), MOST_LINES) else []
+
+
+def merge_cycles(uses: Iterable[tuple[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Name → one name for all names of a cycle of uses; at most MOST_LINES cycles are merged."""
+    part = {each: each for each in names}
+    for _ in range(MOST_LINES):
+        graph: dict[str, set[str]] = {each: set() for each in part.values()}
+        for reader, read in uses:
+            graph[part[reader]] |= {part[read]} - {part[reader]}
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            cycle = error.args[1]
+            part = {each: cycle[0] if there in cycle else there for each, there in part.items()}
+        else:
+            break
+    return part
+
+
+def reads(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of two children, for each value that the first child reads from the second."""
+    place = {op: i for i, child in enumerate(children) for op in ops_in(child, entries)}
+    for op, i in place.items():
+        yield from ((i, place[x]) for x in entries[op].inputs if x in place)
+
+
+def stretches(
+    children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int, passing: Sequence[int] = ()
+) -> list[int | NodeGroup]:
+    """If there are more than `crowd` children, group them in stretches. A few repetitions stay out of the stretches."""
+    if len(children) <= crowd:
+        return children
+    passing = passing or count_passing(children, entries)
+    alone = [i for i, child in enumerate(children) if isinstance(child, NodeGroup) and child.kind == "repeat"]
+    fixed = [0, *(end for i in alone * (len(alone) <= PARTS // 2) for end in (i, i + 1)), len(children)]
+    size = -(-len(children) // PARTS)
+    found: list[int | NodeGroup] = []
+    for start, end in pairwise(fixed):
+        while start < end:
+            middle, cut = start + size, end
+            if end - start > 2 * size:
+                places = range(start + (size + 1) // 2, start + 2 * size + 1)
+                cut = min(places, key=lambda i: (passing[i], abs(i - middle)))
+            inner = stretches(children[start:cut], entries, crowd, passing[start:cut])
+            found += [as_part("stretch", children[start:cut], inner, entries)] if cut - start > 1 else inner
+            start = cut
+    return found
+
+
+def count_passing(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> list[int]:
+    """For each child, how many of the earlier ones are read by it or by a later one."""
+    last = list(range(len(children)))  # child → the last one that reads it
+    for reader, read in reads(children, entries):
+        last[read] = max(last[read], reader)
+    ends = Counter(last)
+    return [*accumulate((1 - ends[i] for i in range(len(last) - 1)), initial=0)]
+
+
+def as_part(
+    kind: str, children: Sequence[int | NodeGroup], inner: list[int | NodeGroup], entries: Sequence[Entry]
+) -> NodeGroup:
+    """Children as a part, which is named by what it is; `inner`: the same children in groups."""
+    ops = [op for child in children for op in ops_in(child, entries)]
+    if ops:
+        return NodeGroup(kind, part_name(kind, children, [entries[op] for op in ops]), children=inner)
+    names = [entries[first(child, entries)].name for child in (children[0], children[-1])]
+    return NodeGroup("leaves", " … ".join(names) if all(names) else "", f"{len(children)} leaves", children=inner)
+
+
+def part_name(kind: str, children: Sequence[int | NodeGroup], ops: Sequence[Entry]) -> str:
+    """Its line of code; its first and last module; its lines; or its most frequent ops, such as 5 @, 2 tanh."""
+    line, *others = lines = dict.fromkeys(op.line for op in ops)
+    if kind == "line" and not others:
+        return line.partition(": ")[2].removeprefix("return ") or line
+    modules = [child.label for child in children if isinstance(child, NodeGroup) and child.kind in ("module", "scope")]
+    if modules:
+        return " … ".join(dict.fromkeys([modules[0], modules[-1]]))
+    places = [place.groups() for place in map(LINE.match, lines) if place]
+    if len({function for _, function in places}) == 1 < len(places):
+        numbers = [int(number) for number, _ in places]
+        return f"lines {min(numbers)}–{max(numbers)} of {places[0][1]}"
+    signs = Counter(op.sign for op in ops).most_common()
+    return ", ".join(f"{n} {sign}" if n > 1 else sign for sign, n in signs[:3]) + ", …" * (len(signs) > 3)
+
+
+def leave_few(children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int) -> list[int | NodeGroup]:
+    """If there are too many children, or many leaves beside parts, group the leaves; then stretches, if need be."""
+    leaves = [child for child in children if isinstance(child, int) and entries[child].path is None]
+    has_parts = any(isinstance(child, NodeGroup) and child.kind in ("line", "stretch") for child in children)
+    if len(leaves) > (MOST_LEAVES if has_parts else 1 if len(children) > crowd else len(children)):
+        inside = {*leaves}
+        group = as_part("leaves", leaves, stretches([*leaves], entries, crowd), entries)
+        children = [*(child for child in children if child not in inside), group]
+        children.sort(key=lambda child: first(child, entries))
+    return stretches(children, entries, crowd)

@@ -216,6 +216,15 @@ def test_a_name_that_is_cut_is_whole_on_hover(show):
     assert page.locator(".mg-box title").first.text_content().startswith(name)
 
 
+def test_a_long_name_has_two_lines_and_the_result_is_outlined(page, view, show):
+    assert page.locator(".mg-output").evaluate_all("gs => gs.map((g) => +g.dataset.item)") == [
+        item(view, sign="affine", spec="f64[5, 1]")
+    ]
+    a = mg.ones(2).requires_grad_()
+    page = show(GraphView(a * 2, names={"state = (E[letter] + state @ W).tanh()": a})).page
+    assert page.locator(".mg-box .mg-name").all_text_contents()[:2] == ["state = (E[letter]", "+ state @ W).tanh()"]
+
+
 def test_groups_that_read_each_other_are_drawn_all_the_same(show):
     """A scope that is left and entered again reads what was made of it: closed, the two boxes are a circle."""
     graph = mg.Graph()

@@ -24,7 +24,7 @@ const bytes = (n) => (n < 0 ? "known when it runs" : `${n.toLocaleString("en")} 
 const shapeOf = (spec) => spec.replace(/\w+\[(.*?)\]/g, (_, lengths) => (/^[^,]+$/.test(lengths) ? `(${lengths},)` : `(${lengths})`));
 const typeOf = (spec) => spec.replace(/\[.*?\]/g, "");
 
-const KINDS = { module: "a call of a module", scope: "a name scope", repeat: "equal blocks", block: "one of equal blocks", part: "a part" };
+const KINDS = { module: "a call of a module", scope: "a name scope", repeat: "equal blocks", block: "one of equal blocks", line: "made by a line of code", stretch: "ops that follow each other" };
 const facts = (item, around) =>
   [["", title(item)], ...(isGroup(item) ? ofGroup(item) : ofNode(item)), ["in", around]].filter(([, text]) => text);
 const ofGroup = (item) => [["what", KINDS[item.kind]], ["holds", item.spec]];
@@ -61,8 +61,10 @@ function shape(item, i, name, dense = false) {
 function textsOf(item, name, dense) { // [class, words] of each line
   const value = known(item), numbers = dense ? [["mg-dim", isGroup(item) ? item.spec.replace(/^.* · |, .*$/, "") : item.spec || value]] :
     item.name ? [["mg-dim", [item.spec, value].filter(Boolean).join(" · ")]] : [["mg-dim", item.spec], ["mg-value", value]];
-  return [["mg-name", name], ...numbers].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
+  return [...inTwo(name).map((part) => ["mg-name", part]), ...numbers].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
 }
+const inTwo = (name) => // two lines of a long name
+  (name.length > LONGEST && name.match(`^(.{${Math.floor(name.length * 0.4)},}?) (.+)`)?.slice(1)) || [name];
 
 const heading = (item, name) => `${name}: ${item.spec}`;
 

@@ -81,11 +81,12 @@ function connect(routes, line, tip) {
 
 // Set the classes of chosen and found boxes, and draw the lines at the focused box.
 function mark(g) {
-  const { matches, match, screen: { box, place, routes, links } } = g;
-  const chosen = g.model.get("chosen"), found = new Set(matches.map((i) => box[i]));
+  const { items, matches, match, screen: { box, place, routes, links, isOpen } } = g;
+  const chosen = g.model.get("chosen"), found = new Set(matches.map((i) => box[i])), read = new Set(links.map(([tail]) => tail));
   for (const i of place.keys()) {
     const element = elementOf(g, i);
     element.classList.toggle("mg-chosen", i === chosen);
+    element.classList.toggle("mg-output", !read.has(i) && !isOpen(i) && !/^(lea|con)/.test(items[i].kind));
     element.setAttribute("aria-pressed", i === chosen);
     element.classList.toggle("mg-match", found.has(i));
     element.classList.toggle("mg-current", match >= 0 && box[matches[match]] === i);

@@ -33,7 +33,7 @@ from ...scalar.value import Value, history
 from .widget import Plain, Widget, javascript
 
 LARGEST = 50_000  # nodes; a page with this number has 5 MB
-BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
+BOXES = 20  # boxes shown at first
 STILL = 60  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
 FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an Entry
@@ -46,7 +46,7 @@ class GraphView(Widget):
              JAX, TensorFlow or ONNX that has a graph (draw/readers/)
     args     example arguments of x if x is a function or a Module, which is called once
     names    names of values, such as {"x": x}; by default, the variable names of the calling code
-    boxes    how many boxes may be open at first
+    boxes    how many boxes may be shown at first, if the graph is not smaller
 
     A module call, a name scope and a run of equal blocks are groups. The view keeps the graph alive until view.close().
     Raises TypeError if x has no graph, ValueError for a graph of more than 50,000 nodes.
@@ -192,8 +192,12 @@ def rows(overview: Overview, number: Mapping[NodeGroup, int]) -> list[Plain]:
     for group in number:
         sign, name = (group.label, group.of) if group.kind == "repeat" else ("", group.label)
         about = {"in": around[group], "kind": group.kind, "sign": sign, "name": name}
-        groups.append({**about, "spec": overview.size(group), "ops": len(group.ops(entries))})
-    return [{key: value for key, value in row.items() if value not in ("", False, ())} for row in (*nodes, *groups)]
+        spec = overview.size(group).removesuffix(", 0 ops")  # a group of leaves
+        groups.append({**about, "spec": spec, "ops": len(group.ops(entries))})
+    return [
+        {key: value for key, value in row.items() if value is not False and value not in ("", ())}
+        for row in (*nodes, *groups)
+    ]
 
 
 def thing_of(group: NodeGroup, entries: Sequence[Any]) -> Any:

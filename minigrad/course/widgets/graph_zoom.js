@@ -35,18 +35,18 @@ function overview(g) { // opens as many groups as fit on the screen, level by le
   }
   begin(g);
 }
-// Opens these groups, in rows as wide as the frame, at the largest scale at which all fits, with dense boxes if need be.
+// Opens these groups: in one row, if that can be read; or in rows as wide as the frame, with dense boxes if need be.
 function wrap(g, groups) {
   g.open = new Set(groups);
   g.wide = g.svg.clientWidth;
   if (!g.wide) return drawGraph(g);
   const { box } = standIns(g), shown = new Set(box).size;
-  for (const dense of shown > MOST_FITTED ? [] : [false, true]) {
+  for (const [dense, rows] of shown > MOST_FITTED ? [] : [[false, false], [false, true], [true, true]]) {
     for (const k of [1, 0.95, READABLE]) {
       g.room = (g.wide - 24) / k;
       setDense(g, dense);
       drawGraph(g);
-      if (fitting(g) >= k - 0.01) return true;
+      if (fitting(g) >= k - 0.01 && (rows || !g.screen.routes.flat().some(([, , corner]) => corner))) return true;
     }
   }
   g.room = (g.wide - 24) / READABLE;

@@ -11,8 +11,10 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.course.widgets import GraphView
+from minigrad.course.widgets.graph_view import groups_in, rows
 from minigrad.draw.hierarchy import NodeGroup, hierarchy
 from minigrad.draw.listing import Entry, Listing
+from minigrad.draw.overview import Overview
 from minigrad.engine.core.node import history, toposort
 from tests.support.peak_memory import peak_bytes
 from tests.support.table import table
@@ -224,20 +226,81 @@ def test_a_block_that_is_wired_otherwise_is_not_equal():
     assert all(g.times != 3 for g in hierarchy(entries(other)).groups)
 
 
-def test_a_crowd_without_structure_is_cut_into_handfuls_of_handfuls():
-    listing = Listing("y", [Entry("leaf", "", "x", "f64[]", None)])
-    for i in range(10_000):
-        listing.entries.append(Entry("op", f"f{i}", "", "f64[]", None, inputs=(i,)))
-    root = hierarchy(listing, crowd=100)
+def listing_of_ops(*ops):
+    """A leaf, and ops: (symbol, numbers of operands, line of code)."""
+    made = [Entry("op", sign, "", "f64[]", None, line=line, inputs=inputs) for sign, inputs, line in ops]
+    return Listing("y", [Entry("leaf", "", "x", "f64[]", None), *made])
 
-    assert [group.label for group in root.groups] == ["1–10000 of 10001", "10001–10001 of 10001"]
+
+def test_ops_without_structure_are_stretches_of_stretches():
+    listing = listing_of_ops(*((f"f{i}", (i,), "") for i in range(10_000)))
+    root = hierarchy(listing)
+
+    assert root.groups[0].label == "f0, f1, f2, …"
     widest, stack = 0, [root]
     while stack:
         group = stack.pop()
         widest = max(widest, len(group.children))
         stack += group.groups
-    assert widest <= 100
+    assert widest <= 20
     assert len(root.ops(listing.entries)) == 10_000
+
+
+def test_a_graph_without_names_is_cut_where_one_value_passes():
+    ops = [("in", (0,), "")]
+    for n in (3, 4, 5, 3, 6, 4, 5, 3):  # diamonds: n ops read the same value, and one reads them all
+        top = len(ops)
+        ops += [*((f"f{n}{i}", (top,), "") for i in range(n)), ("cat", tuple(range(top + 1, top + n + 1)), "")]
+    listing = listing_of_ops(*ops)
+    stretches = hierarchy(listing).groups
+
+    assert len(stretches) > 5
+    for stretch in stretches:
+        inside = stretch.ops(listing.entries)
+        assert len({x for op in inside for x in listing.entries[op].inputs} - {*inside}) == 1
+
+
+def test_a_training_step_opens_as_its_lines_of_code():
+    """The step of lesson 12 opened with 70 boxes."""
+    E, W, V = (mg.tensor(np.ones(shape), requires_grad=True) for shape in ((9, 3), (3, 3), (3, 2)))
+    optimizer = mg.optim.SGD([E, W, V], lr=0.1)
+
+    @mg.function
+    def step(x):
+        state = mg.zeros(2, 3)
+        for letter in x.unbind():
+            state = (E[letter] + state @ W).tanh()
+        loss = (state @ V).exp().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    view = GraphView(step, mg.tensor(np.ones((4, 2), int)))
+    assert [item["name"] for item in view.items if item["kind"] == "line" and item["in"] == -1] == [
+        "for letter in x.unbind():", "state = (E[letter] + state @ W).tanh()", "loss = (state @ V).exp().mean()",
+        "loss.backward()", "optimizer.step()",
+    ]  # fmt: skip
+    leaves = [row["name"] for row in view.items if row["kind"] == "leaf" and row["in"] == -1]
+    assert {"x", "lr"} < {*leaves}
+    assert len(view.overview.picture(20).boxes) == 5 + len(leaves)
+    assert "loss.backward(): " in view.text
+
+
+def test_lines_that_read_each_other_are_one_part_and_many_leaves_one_group():
+    lines = [f"line {n} of a.py, in f: y = {n}" for n in range(9)]
+    loop = [(f"f{i}", (i,), lines[i % 2]) for i in range(20)]
+    listing = listing_of_ops(*loop, *((f"g{i}", (20, 26 + i), lines[3]) for i in range(5)))
+    listing.entries += [Entry("leaf", "", f"w{i}", "", None, path=None) for i in range(9)]
+    listing.entries += [Entry("op", "cat", "", "", None, line=lines[n], inputs=tuple(range(26, 35))) for n in (3, 4)]
+    root = hierarchy(listing)
+
+    assert [(g.kind, g.label) for g in root.groups] == [
+        ("line", "lines 0–1 of a.py, in f"), ("line", "y = 3"), ("leaves", "w0 … w8")
+    ]  # fmt: skip
+    number = {group: i for i, group in enumerate(groups_in(root), len(listing.entries))}
+    assert rows(Overview(listing, root), number)[number[root.groups[2]]].items() >= {
+        "in": -1, "kind": "leaves", "name": "w0 … w8", "spec": "9 leaves", "ops": 0
+    }.items()  # fmt: skip
 
 
 def test_a_loop_of_ten_thousand_steps_is_one_box():
@@ -303,11 +366,11 @@ def test_blocks_and_modules_of_one_op_say_what_they_are():
 
 
 def test_modules_of_one_op_are_closed_in_a_large_graph():
-    few, many = (nn.Sequential(*(m for i in range(n) for m in (nn.Linear(4 + i, 5 + i), nn.Tanh()))) for n in (3, 13))
+    few, many = (nn.Sequential(*(m for i in range(n) for m in (nn.Linear(4 + i, 5 + i), nn.Tanh()))) for n in (3, 9))
     assert len(GraphView(few.double(), X).overview.picture(60).boxes) == 13
     view = GraphView(many.double(), X)
     boxes = view.overview.picture(60).boxes
-    assert len(boxes) == 27
+    assert len(boxes) == 19
     assert [box.spec for box in boxes[1:3]] == ["Linear · affine", "Tanh · tanh"]
 
 
