@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
@@ -140,10 +140,11 @@ class Op(metaclass=InternMeta):
         return repr(self).removesuffix("()")
 
 
+@cache
 def complete(kind: type[Op]) -> None:
-    """Make a class of ops with fields a frozen dataclass, its bases first. Does nothing where that is done."""
+    """Make an op class of the table a frozen dataclass, after its bases, unless it has no fields of its own."""
     for base in reversed(kind.__mro__):
-        if issubclass(base, Op) and base.__annotations__ and "__match_args__" not in vars(base):  # its last attribute
+        if base.__module__.startswith(OP_TABLE) and base.__annotations__:
             with COMPLETING:
                 if "__match_args__" not in vars(base):
                     dataclass(frozen=True)(base)
