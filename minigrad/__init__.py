@@ -20,7 +20,7 @@ import builtins
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from typing import Any
+from types import ModuleType
 
 import lazy_loader
 
@@ -44,14 +44,14 @@ class Addresses:
         return ModuleSpec(name, Addresses, origin=f"{__name__}.{floor}.{rest}") if floor else None  # type: ignore[arg-type]
 
     @staticmethod
-    def create_module(spec: ModuleSpec) -> Any:
+    def create_module(spec: ModuleSpec) -> ModuleType:
         module = import_module(spec.origin or "")
         spec.loader_state = module.__spec__
         return module
 
     @staticmethod
-    def exec_module(module: Any) -> None:
-        module.__spec__ = module.__spec__.loader_state
+    def exec_module(module: ModuleType) -> None:
+        module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
 
 
 sys.meta_path.insert(0, Addresses)  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ if sys.platform == "emscripten":  # below _load, which keeps the module minigrad
     set_up()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     try:
         return _load(name)
     except AttributeError:

@@ -69,7 +69,7 @@ from IPython.display import HTML, display
 
 import minigrad as mg
 from minigrad.backends.native.toolchain import compiler
-from minigrad.course import Gates, Guess, Predict, Quiz, in_turns, reveal, reveal_range
+from minigrad.course import Gates, Guess, Predict, Quiz, in_turns, one_thread, reveal, reveal_range
 from minigrad.course.server import start_server, stop_server
 from minigrad.profiler import estimate
 from minigrad.utils.checkpoint import checkpoint
@@ -203,7 +203,7 @@ def write(scores, start, n, temperature=0.8):
     rng, written = np.random.default_rng(0), start
     for _ in range(n):
         seen = [LETTERS.index(letter) for letter in written[-64:]]
-        with mg.no_grad():
+        with mg.no_grad(), one_thread:
             y = scores(mg.tensor([seen + [0] * (64 - len(seen))]))
         p = np.exp(y.numpy().reshape(64, 65)[len(seen) - 1].astype(float) / temperature)
         written += rng.choice(LETTERS, p=p / p.sum())
@@ -235,8 +235,9 @@ with warnings.catch_warnings(action="ignore"):  # a warning that there is no com
 def step(scores, adam, x, y):
     """One step of training. Returns the loss."""
     adam.zero_grad()
-    loss = mg.cross_entropy(scores(x), y)
-    loss.backward()
+    with one_thread:  # the products are small, and several threads would mostly wait for each other
+        loss = mg.cross_entropy(scores(x), y)
+        loss.backward()
     adam.step()
     return loss.item()
 
@@ -636,7 +637,8 @@ Predict("quick", "Which answers last?", options=["GPT", "GPT in int8", "GPT, 100
 # %% tags=["measured", "nbval-ignore-output"]
 line = x[:1]
 answering = {name: (lambda net=net: net(line)) for name, net in models.items()}
-times = in_turns(rounds=5, **answering, **{"the table of pairs": lambda: pairs[line.numpy()]})
+with one_thread:
+    times = in_turns(rounds=5, **answering, **{"the table of pairs": lambda: pairs[line.numpy()]})
 display(reveal("quick", max(times, key=lambda name: times[name].quartiles[1])))
 for name, time in times.items():
     print(f"{name:18} answers in {time / times['GPT']:.2f} of the GPT's time")

@@ -46,6 +46,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from minigrad.course.alice import one_thread as one_thread
     from minigrad.course.errors import CourseError as CourseError
     from minigrad.course.feedback import check as check
     from minigrad.course.feedback import solution as solution
@@ -69,7 +70,8 @@ HOMES = {
     "CourseError": "errors", "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
     "Rounds": "stopwatch", "check": "feedback", "dashboard": "standing", "follow_theme": "plots",
     "in_jax": "recorded", "in_pytorch": "recorded", "in_tensorflow": "recorded", "in_turns": "stopwatch",
-    "reveal": "prediction", "reveal_range": "prediction", "score": "scoring", "solution": "feedback",
+    "one_thread": "alice", "reveal": "prediction", "reveal_range": "prediction", "score": "scoring",
+    "solution": "feedback",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ at each call, so two notebooks agree, and so do a kernel and the one started aft
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +56,12 @@ class Attempts(Journal):
     path: Path | None = field(default_factory=lambda: place(FILE))
 
     def at(self, part: str) -> AttemptSummary:
-        return summarize(self.lines(KEYS), part)
+        return self.at_each([part])[part]
+
+    def at_each(self, parts: Iterable[str]) -> dict[str, AttemptSummary]:
+        """The attempts at some parts, from one reading of the file."""
+        records = self.lines(KEYS)
+        return {part: summarize(records, part) for part in parts}
 
     def add(self, verdict: Verdict) -> str:
         """Record a verdict if it is new. Returns why it could not be saved, or ""."""

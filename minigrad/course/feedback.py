@@ -171,7 +171,7 @@ def next_step(part: Part, attempts: Attempts) -> str:
     """Name the next unfinished part of the exercise, after a right part, or say that only optional ones are left."""
     mine = exercise.exercise_of(part.name)
     assert mine is not None  # the part was found in it
-    tried = {each.name: attempts.at(each.name) for each in mine.parts}
+    tried = attempts.at_each(each.name for each in mine.parts)
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
     at = [each.name for each in mine.parts].index(part.name)
     others = [each for each in (*mine.parts[at + 1 :], *mine.parts[:at]) if not each.manual]

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -148,12 +149,13 @@ def lines(path: Path, keys: set[str]) -> list[Record]:
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError:
         return []
-    return [record for line in text.split("\n") if (record := parse_record(line, keys))]
+    return [dict(record) for line in text.split("\n") if (record := parse_record(line)) and keys <= record.keys()]
 
 
-def parse_record(line: str, keys: set[str]) -> Record | None:
+@lru_cache(1 << 12)  # a check reads the file three times, and what was appended since is one line
+def parse_record(line: str) -> Record | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) and record.get("version") == VERSION and keys <= record.keys() else None
+    return record if isinstance(record, dict) and record.get("version") == VERSION else None

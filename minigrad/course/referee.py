@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import ast
 import contextvars
+import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -137,7 +137,8 @@ class SplitProbe:
 def dependencies(setup: list[ast.stmt], roots: list[ast.expr]) -> list[ast.stmt]:
     """The statements of the setup that the roots depend on, directly or indirectly, in their order."""
     names, kept = {name for each in roots for name in uses(each)}, set[ast.stmt]()
-    while more := {each for each in setup if each not in kept and not names.isdisjoint(definitions(each))}:
+    defined = {each: {*definitions(each)} for each in setup}
+    while more := {each for each in setup if each not in kept and not names.isdisjoint(defined[each])}:
         kept |= more
         names |= {name for each in more for name in uses(each)}
     return [each for each in setup if each in kept]
@@ -192,12 +193,10 @@ def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
     """The outcomes of the probes, computed from the outcomes of their inner halves."""
     halves = split(probes)
     calm = contextvars.Context()  # without the notebook's open blocks: no_grad, errstate, a graph
-    with suppress(ModuleNotFoundError):  # the browser edition may have no NumPy, and `minigrad --version` needs none
-        import numpy as np
-
-        calm.run(np.seterr, all="ignore")  # the data may overflow, and a warning would appear in the notebook
     scope: dict[str, Any] = {MARK: lambda function: function}  # new for each call, because judging may change it
     calm.run(exec, halves.setup, scope)
+    if np := sys.modules.get("numpy"):  # the scalar exercises do not need NumPy
+        calm.run(np.seterr, all="ignore")  # the data may overflow, and a warning would appear in the notebook
     return [calm.run(decide, rule, came, scope) for rule, came in zip_longest(halves.rules[: len(sent)], sent)]
 
 

@@ -8,7 +8,8 @@
     macs      specs → number of multiply-add pairs among these, in matrix products and convolutions
 
 An op is a frozen dataclass. Its fields are its static parameters (axes, exponents…), so equal ops are
-interchangeable, and `repr(op)` is its text in every listing.
+interchangeable, and `repr(op)` is its text in every listing. A class of the op table needs no `@dataclass`: `complete`
+makes it a dataclass when its first op is made, because doing so for all 130 takes longer than importing the rest.
 
 Nearly every op belongs to one of two families, which define most of these methods:
 
@@ -25,9 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from ..tensor.rules import OpPlan
 
 
+@dataclass_transform(frozen_default=True)
 class InternMeta(type):
     """Equal calls return the same instance: `Sum((0,)) is Sum((0,))`, so an op finds the plans made for it earlier.
 
@@ -71,6 +74,15 @@ class Op(metaclass=InternMeta):
     effect: ClassVar[bool] = False
     autocast: ClassVar[str | None] = None
     is_product: ClassVar[bool] = False
+
+    def __new__(cls, *parameters: Any, **named: Any) -> Self:
+        complete(cls)
+        return super().__new__(cls)
+
+    def __init_subclass__(cls) -> None:
+        if not cls.__module__.startswith(OP_TABLE):  # `@dataclass` on the new class will read the fields of its bases
+            for base in cls.__bases__:
+                complete(base)
 
     def infer(self, *xs: Spec) -> Spec:
         raise NotImplementedError(f"{self} does not define the shape of its result: write {type(self).__name__}.infer")
@@ -126,6 +138,19 @@ class Op(metaclass=InternMeta):
 
     def __str__(self) -> str:
         return repr(self).removesuffix("()")
+
+
+@cache
+def complete(kind: type[Op]) -> None:
+    """Make an op class of the table a frozen dataclass, after its bases, unless it has no fields of its own."""
+    for base in reversed(kind.__mro__):
+        if base.__module__.startswith(OP_TABLE) and base.__annotations__:
+            with COMPLETING:
+                if "__match_args__" not in vars(base):
+                    dataclass(frozen=True)(base)
+
+
+COMPLETING, OP_TABLE = RLock(), __name__.replace("core.op", "ops.")
 
 
 class Elementwise(Op):

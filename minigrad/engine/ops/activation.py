@@ -5,7 +5,6 @@ Activations take floats. An exponential may overflow to ∞ without a warning, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import pi, sqrt
 
 import numpy as np
@@ -69,7 +68,6 @@ class ReluDifferential(Elementwise):
     def flops(self, z, t, x): return 2 * z.size
 
 
-@dataclass(frozen=True)
 class LeakyRelu(Elementwise):
     """y = x where x > 0, a x elsewhere"""
 
@@ -81,7 +79,6 @@ class LeakyRelu(Elementwise):
     def partials(self, y, x): return x.lift(1.0).where(x > 0, self.slope),
 
 
-@dataclass(frozen=True)
 class Threshold(Elementwise):
     """y = a fixed value where x ≤ t, x elsewhere"""
 
@@ -113,7 +110,6 @@ class Hardswish(Elementwise):
 # -- smooth ramps -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Softplus(Elementwise):
     """y = ln(1 + e^(βx)) / β, and x itself where βx > threshold: there the two are nearly equal"""
 
@@ -131,7 +127,6 @@ class Softplus(Elementwise):
         return x.lift(1.0).where(steep > self.threshold, steep.sigmoid()),
 
 
-@dataclass(frozen=True)
 class Elu(Elementwise):
     """y = s x where x > 0, s a (e^(bx) − 1) elsewhere
 
@@ -292,7 +287,6 @@ LEAST = -100.0  # ln of a probability is clamped to this, so that a mistake made
 TINY = 3.7e-44  # e to the LEAST
 
 
-@dataclass(frozen=True)
 class BinaryCrossEntropy(Elementwise):
     """y = −t ln x − (1 − t) ln(1 − x), with each ln at least −100. The slope in x uses x(1 − x) of at least 10⁻¹²."""
 

@@ -5,8 +5,6 @@ z = f(x, y) on each element; `partials` returns (∂z/∂x, ∂z/∂y), 0 where 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..base.errors import DTypeError
 from ..core.op import Elementwise
 
@@ -63,7 +61,6 @@ class Neg(Elementwise):
 # -- powers ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Pow(Elementwise):
     """y = xᵖ for a fixed number p; x³ is computed by two products, in a tenth of the time"""
 

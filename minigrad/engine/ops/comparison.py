@@ -5,8 +5,6 @@ Ops whose result is not a real number, such as comparisons, have None for a deri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..base.spec import broadcast
@@ -186,7 +184,6 @@ class Minimum(Extremum):
     def is_surpassed(self, x, y): return x > y
 
 
-@dataclass(frozen=True)
 class Clamp(Elementwise):
     """y = x clamped to [min, max], where None means no bound; the gradient passes at the bounds themselves"""
 
@@ -203,7 +200,6 @@ class Clamp(Elementwise):
         return x >= self.min if self.max is None else (x >= self.min) & (x <= self.max),
 
 
-@dataclass(frozen=True)
 class NanToNum(Elementwise):
     """y = x with numbers in place of NaN, ∞ and −∞; None stands for the largest number of the dtype"""
 
@@ -227,7 +223,6 @@ class Heaviside(Elementwise):
 # -- quantisation -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Quantize(Elementwise):
     """q = x / s rounded to the nearest integer, plus z, clamped to [low, high]; NaN becomes low
 
@@ -242,7 +237,6 @@ class Quantize(Elementwise):
     def partials(self, q, x, s, z): return None, None, None
 
 
-@dataclass(frozen=True)
 class FakeQuantize(Elementwise):
     """y = (q − z) s, where q is the result of `Quantize`: x after quantisation and back.
 

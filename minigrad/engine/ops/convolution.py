@@ -195,7 +195,6 @@ def fold_into(x, cols, window: Window, places: tuple[int, ...]):
 # -- windows as columns of a matrix ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Unfold(Linear):
     """x (N, C, *size) → (N, C · taps, places): each window of x becomes a column. Known as im2col."""
 
@@ -217,7 +216,6 @@ class Unfold(Linear):
     def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.spec.shape[2:]))
 
 
-@dataclass(frozen=True)
 class Windows(Linear):
     """y[…, o, t] = x[…, o · step + t]: the windows of `size` on the last axis. A view: it needs no memory."""
 
@@ -246,7 +244,6 @@ class Windows(Linear):
         return gy.reshape(-1, *gy.spec.shape[-2:]).mT.apply(fold).reshape(*shape, n)
 
 
-@dataclass(frozen=True)
 class Fold(Linear):
     """y (N, C · taps, places) → (N, C, *size): each element is the sum of its copies in y. Known as col2im."""
 
@@ -274,7 +271,6 @@ class Fold(Linear):
     def flops(self, x, y): return y.size
 
 
-@dataclass(frozen=True)
 class Trilinear(Op):
     """The base class of the three convolution ops: the window, and the groups into which channels are divided."""
 
@@ -303,7 +299,6 @@ class Trilinear(Op):
         return self.split_groups(gy.reshape(len(gy), prod(gy.shape[1:])))
 
 
-@dataclass(frozen=True)
 class Convolution(Trilinear):
     """y[n, o, p] = Σ x[n, c, p · stride + t · dilation − padding] w[o, c, t], and + b[o] if a bias is given"""
 
@@ -352,7 +347,6 @@ class Convolution(Trilinear):
     def macs(self, y, x, w, *b): return y.size * prod(w.shape[1:])
 
 
-@dataclass(frozen=True)
 class ConvolutionTranspose(Trilinear):
     """x[n, c, i] = Σ y[n, o, p] w[o, c, t] over p · stride + t · dilation − padding = i: each y adds a copy of w to x.
 
@@ -391,7 +385,6 @@ class ConvolutionTranspose(Trilinear):
     def macs(self, x, y, w): return y.size * prod(w.shape[1:])
 
 
-@dataclass(frozen=True)
 class ConvolutionFilter(Trilinear):
     """w[o, c, t] = Σ gy[n, o, p] x[n, c, p · stride + t · dilation − padding] over batch and places"""
 

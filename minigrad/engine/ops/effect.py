@@ -11,7 +11,7 @@ becomes an input of it, and an assignment a result (graph/pruning.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -37,7 +37,6 @@ class Cotangents:
         return Cotangents(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
 
 
-@dataclass(frozen=True)
 class TupleGet(Op):
     """y = xs[i], one of several results of an op"""
 
@@ -54,7 +53,6 @@ class TupleGet(Op):
         return (Cotangents(tuple(gy if i == self.i else None for i in range(len(xs.spec)))),)
 
 
-@dataclass(frozen=True)
 class StopGradient(Op):
     """y = x, with no gradient to x. A second operand, x before an unrecorded edit, if given, gets the gradient"""
 
@@ -68,7 +66,6 @@ class StopGradient(Op):
     def flops(self, y, *xs): return 0
 
 
-@dataclass(frozen=True)
 class ControlDep(Op):
     """y = x, once each of the other operands has been computed: a control dependency"""
 
@@ -107,7 +104,6 @@ class PassThroughEffect(Effect):
     def jvp(self, dxs, y, *xs): return dxs[0]
 
 
-@dataclass(frozen=True)
 class Print(PassThroughEffect):
     """y = x, and prints a line.
 
@@ -126,7 +122,6 @@ class Print(PassThroughEffect):
         return xs[0] if xs else ()
 
 
-@dataclass(frozen=True)
 class Keep(PassThroughEffect):
     """y = x, and stores a copy of x in a probe.
 
@@ -142,7 +137,6 @@ class Keep(PassThroughEffect):
         return x
 
 
-@dataclass(frozen=True)
 class PyFunc(Effect):
     """y = f(x₁, x₂, …), a Python function of NumPy arrays. No gradient passes through it.
 
@@ -176,7 +170,6 @@ class PyFunc(Effect):
     def __str__(self): return f"py_func({getattr(self.f, '__name__', self.f)})"
 
 
-@dataclass(frozen=True)
 class Read(Op):
     """y = the variable's value once the operands have been computed; without operands, at the start of the run"""
 
@@ -188,7 +181,6 @@ class Read(Op):
     def flops(self, y, *waits): return 0
 
 
-@dataclass(frozen=True)
 class Assign(Op):
     """variable ← x; y = x"""
 

@@ -18,7 +18,6 @@ As in PyTorch, such an index counts from the front only, and may be shorter than
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -32,7 +31,6 @@ from ..core.op import Op
 from .pattern import ARRAY, Pattern, array_axes, fill, fits_region, index_text, integers_first, refuse_outside, region
 
 
-@dataclass(frozen=True)
 class PatternOp(Op):
     """The base class of Index, IndexAdd and IndexSet: holds the pattern, and applies it to the index arrays."""
 
@@ -87,7 +85,6 @@ class PatternOp(Op):
             refuse_outside(index_text(self.pattern), array, axis, shape[axis], -shape[axis])
 
 
-@dataclass(frozen=True)
 class Index(PatternOp):
     """y = x[pattern], with integer arrays i₁, i₂, … in place of each ARRAY in the pattern.
 
@@ -124,7 +121,6 @@ class Index(PatternOp):
     def flops(self, y, x, *arrays): return 0
 
 
-@dataclass(frozen=True)
 class IndexAdd(PatternOp):
     """y = zeros of `shape` with x added at y[pattern]; repeated indices add up.
 
@@ -165,7 +161,6 @@ class IndexAdd(PatternOp):
     def flops(self, y, x, *arrays): return x.size
 
 
-@dataclass(frozen=True)
 class IndexSet(PatternOp):
     """y = x, but y[pattern] = value: `x[pattern] = value` as a function. The operands are x, value, i₁, i₂, …
 
@@ -200,7 +195,6 @@ class IndexSet(PatternOp):
     def flops(self, y, x, value, *arrays): return 0
 
 
-@dataclass(frozen=True)
 class Last(Op):
     """For each index, whether this is its last occurrence: then the value written by it is the value that stays.
 
@@ -225,7 +219,6 @@ class Last(Op):
     def flops(self, y, *arrays): return y.size
 
 
-@dataclass(frozen=True)
 class AlongAxis(Op):
     """The base class of Gather, Scatter and ScatterAdd: the axis, counted from the left."""
 
@@ -263,7 +256,6 @@ class AlongAxis(Op):
         return tuple(arrays[0].shape)
 
 
-@dataclass(frozen=True)
 class Gather(AlongAxis):
     """y[…, i, …] = x[…, index[…, i, …], …]. Raises BoundsError (an IndexError) outside 0 … length − 1."""
 
@@ -276,7 +268,6 @@ class Gather(AlongAxis):
     def jvp(self, dxs, y, x, index): return dxs[0].apply(self, index)
 
 
-@dataclass(frozen=True)
 class ScatterAdd(AlongAxis):
     """y = zeros of `shape` with x added at the index; repeated indices add up.
 
@@ -306,7 +297,6 @@ class ScatterAdd(AlongAxis):
     def flops(self, y, x, index): return x.size
 
 
-@dataclass(frozen=True)
 class Scatter(AlongAxis):
     """y = x with src written at the index. The operands are x, src, index.
 
@@ -334,7 +324,6 @@ class Scatter(AlongAxis):
     def jvp(self, dxs, y, x, src, index): return dxs[0].apply(self, dxs[1], index)
 
 
-@dataclass(frozen=True)
 class SearchSorted(Op):
     """y[i] = how many numbers of a sorted row are < x[i]; with `right`, how many are ≤ x[i].
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import copysign, prod
 from typing import Any
 
@@ -17,7 +16,6 @@ class Leaf(Op):
     """A tensor the user made: data, or a parameter."""
 
 
-@dataclass(frozen=True)
 class Const(Op):
     """A Python number, or a number computed from unknown lengths. Arrays are never constants: they may change.
 
@@ -28,7 +26,6 @@ class Const(Op):
     sign: float
 
 
-@dataclass(frozen=True)
 class Input(Op):
     """A value that is passed in at each run."""
 
@@ -51,7 +48,6 @@ class Alias(Linear):
     def adjoint(self, gy, x): return gy
 
 
-@dataclass(frozen=True)
 class Several(Alias):
     """y = x, checked to have more than one element along `axes`: a statistic of one element would be undefined.
 
@@ -69,7 +65,6 @@ class Several(Alias):
         return x
 
 
-@dataclass(frozen=True)
 class OfShape(Linear):
     """y = x, checked to have this shape. Each run checks the lengths that are unknown when the graph is built.
 
@@ -92,7 +87,6 @@ class OfShape(Linear):
     def adjoint(self, gy, x): return gy.apply(OfShape(x.spec.shape, self.rule))
 
 
-@dataclass(frozen=True)
 class Within(Op):
     """y = x. Raises an error with text `wanted` outside low … high: BoundsError for integers, ValueError for floats."""
 
@@ -122,7 +116,6 @@ class Clone(Linear):
     def adjoint(self, gy, x): return gy
 
 
-@dataclass(frozen=True)
 class Move(Linear):
     """y = x, on another device."""
 

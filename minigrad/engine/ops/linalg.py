@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from contextlib import nullcontext
-from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
@@ -318,7 +317,6 @@ class Svd(OfMatrix):
         return y[..., :m, :], y[..., m : m + 1, :], y[..., m + 1 :, :]
 
 
-@dataclass(frozen=True)
 class Orthonormal(OfMatrix):
     """Q of x = Q R, for x with m ≥ n: n orthonormal columns, or m columns if complete; R is Qᵀ x."""
 
@@ -343,7 +341,6 @@ class Orthonormal(OfMatrix):
         return y.mT @ x
 
 
-@dataclass(frozen=True)
 class PseudoInverse(OfMatrix):
     """y = V diag(1 / S) Uᵀ, with the singular values S above atol and above rtol times the largest"""
 
@@ -379,7 +376,6 @@ class Pivots(OfMatrix):
     def jvp(self, dxs, y, x): return y * 0
 
 
-@dataclass(frozen=True)
 class Exchanged(Op):
     """The order of n rows after the exchanges given by `Pivots`"""
 

@@ -20,7 +20,6 @@ Rabe and Staats 2021, “Self-attention Does Not Need O(n²) Memory”. https://
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
 
@@ -63,7 +62,6 @@ class MatMul(Op):
     def macs(self, z, x, y): return z.size * x.shape[-1]
 
 
-@dataclass(frozen=True)
 class Affine(Op):
     """y = x W + b over the last axis of x (…, k), with W (k, n) and an optional b (n,): a dense layer.
 
@@ -111,7 +109,6 @@ def rows(x):
     return x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
-@dataclass(frozen=True)
 class Contract(Op):
     """z[out] = Σ x[left] y[right] over the letters that are not in out.
 
@@ -169,7 +166,6 @@ class Contract(Op):
     def macs(self, z, x, y): return prod((dict(zip(self.left, x.shape)) | dict(zip(self.right, y.shape))).values())
 
 
-@dataclass(frozen=True)
 class AttentionWeights(Op):
     """w = softmax(s q kᵀ + m) along the keys: q (…, L, E), k (…, S, E), optional mask m (…, L, S) → (…, L, S)
 
@@ -222,7 +218,6 @@ class AttentionWeights(Op):
     def macs(self, w, q, k, *mask): return w.size * q.shape[-1]
 
 
-@dataclass(frozen=True)
 class Attention(Op):
     """y = softmax(s q kᵀ + m) v: q (…, L, E), k (…, S, E), v (…, S, Ev), optional mask m (…, L, S) → (…, L, Ev)
 

@@ -15,7 +15,6 @@ The adjoint of each op moves the gradient back:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -30,7 +29,6 @@ from .index import Index
 from .pattern import Slice
 
 
-@dataclass(frozen=True)
 class Reshape(Linear):
     """y has x's elements, in the same order, in another shape.
 
@@ -62,7 +60,6 @@ def resolve_shape(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
     return tuple(n if m == -1 else m for m in shape)
 
 
-@dataclass(frozen=True)
 class View(Reshape):
     """A reshape that never copies: y and x share their memory."""
 
@@ -89,7 +86,6 @@ class Contiguous(Linear):
     def adjoint(self, gy, x): return gy
 
 
-@dataclass(frozen=True)
 class Transpose(Linear):
     """Axes permuted: y.shape[i] = x.shape[axes[i]]."""
 
@@ -106,7 +102,6 @@ class Transpose(Linear):
     def adjoint(self, gy, x): return gy.permute(*np.argsort(self.axes).tolist())
 
 
-@dataclass(frozen=True)
 class BroadcastTo(Linear):
     """Repeat axes of length 1, and missing leading axes, to fill `shape`. A view: it needs no memory."""
 
@@ -124,7 +119,6 @@ class BroadcastTo(Linear):
     def adjoint(self, gy, x): return gy.sum_to(x.shape)
 
 
-@dataclass(frozen=True)
 class Flip(Linear):
     """Reverse the order of the elements along some axes."""
 
@@ -135,7 +129,6 @@ class Flip(Linear):
     def adjoint(self, gy, x): return gy.flip(self.axes)
 
 
-@dataclass(frozen=True)
 class Roll(Linear):
     """y[i + shift] = x[i] along each of the axes, cyclically: elements shifted past the end come in at the front."""
 
@@ -147,7 +140,6 @@ class Roll(Linear):
     def adjoint(self, gy, x): return gy.roll(tuple(-s for s in self.shifts), self.axes)
 
 
-@dataclass(frozen=True)
 class Joining(Op):
     """The base class of Concatenate and Stack.
 
@@ -164,7 +156,6 @@ class Joining(Op):
         return Spec(shape, result_type(*(x.dtype for x in xs)), common_device(self, *xs))
 
 
-@dataclass(frozen=True)
 class Concatenate(Joining):
     """y = x₁, x₂, x₃, … one after the other along an existing axis."""
 
@@ -189,7 +180,6 @@ class Concatenate(Joining):
         return tuple(gxs)
 
 
-@dataclass(frozen=True)
 class Stack(Joining):
     """y = x₁, x₂, … along a new axis: y[…, i, …] = xᵢ."""
 
@@ -202,7 +192,6 @@ class Stack(Joining):
     def vjp(self, gy, y, *xs): return tuple(gy.select(self.axis, i) for i in range(len(xs)))
 
 
-@dataclass(frozen=True)
 class Pad(Linear):
     """x with a margin filled with one value.
 
@@ -243,7 +232,6 @@ def diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
     return clamped(other, 0, max(least, 0)) if is_unknown(other) and not is_unknown(least) else clamped(least)
 
 
-@dataclass(frozen=True)
 class Diagonal(Linear):
     """y[…, i] = x[…, i, i + offset]: a diagonal of the last two axes. A view: it needs no memory."""
 
@@ -266,7 +254,6 @@ class Diagonal(Linear):
     def adjoint(self, gy, x): return gy.apply(OnDiagonal(x.spec.shape[-2:], self.offset))
 
 
-@dataclass(frozen=True)
 class OnDiagonal(Linear):
     """y[…, i, i + offset] = x[…, i] in a matrix of zeros.
 
@@ -294,7 +281,6 @@ class OnDiagonal(Linear):
     def adjoint(self, gy, x): return gy.apply(Diagonal(self.offset))
 
 
-@dataclass(frozen=True)
 class Triangle(Linear):
     """The base class of Tril and Triu.
 
@@ -311,21 +297,18 @@ class Triangle(Linear):
     def adjoint(self, gy, x): return gy.apply(self)
 
 
-@dataclass(frozen=True)
 class Tril(Triangle):
     """y = x on and below a diagonal of the last two axes, 0 above."""
 
     def forward(self, xp, x): return xp.tril(x, self.offset)
 
 
-@dataclass(frozen=True)
 class Triu(Triangle):
     """y = x on and above a diagonal of the last two axes, 0 below."""
 
     def forward(self, xp, x): return xp.triu(x, self.offset)
 
 
-@dataclass(frozen=True)
 class ViewScatter(Op):
     """z = x with `part` written to the elements that the view x → ops[0] → ops[1] → … shows."""
 

@@ -18,7 +18,6 @@ Zhang and Sennrich 2019, “Root mean square layer normalization”, https://arx
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, prod
 from typing import Any
@@ -83,7 +82,6 @@ def sum_of_powers(e, axis, keepdims=False):
     return total + total * 0
 
 
-@dataclass(frozen=True)
 class Softmax(Op):
     """y = eˣ / Σ eˣ along the axis"""
 
@@ -110,7 +108,6 @@ class Softmax(Op):
     def flops(self, y, x): return 5 * x.size  # max, subtract, exp, add, divide
 
 
-@dataclass(frozen=True)
 class LogSoftmax(Op):
     """y = x − ln Σ eˣ along the axis, exact where softmax itself rounds to 0"""
 
@@ -133,7 +130,6 @@ class LogSoftmax(Op):
     def flops(self, y, x): return 5 * x.size  # max, subtract, exp, add, subtract
 
 
-@dataclass(frozen=True)
 class LogSumExp(Reduction):
     """y = ln Σ eˣ. The largest x is subtracted before exp, so that exp does not overflow."""
 
@@ -247,7 +243,6 @@ class SoftmaxMinusOneHot(Op):
 # -- to mean 0 and mean square 1 -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Centre(Linear):
     """y = x − mean x along `axes`: a projection, and its own adjoint"""
 
@@ -261,7 +256,6 @@ class Centre(Linear):
     def flops(self, y, x): return 2 * x.size
 
 
-@dataclass(frozen=True)
 class InverseRMS(Op):
     """y = 1 / √(mean x² + ε) along `axes`, which keep length 1"""
 
@@ -282,7 +276,6 @@ class InverseRMS(Op):
     def flops(self, y, x): return 2 * x.size + 4 * y.size
 
 
-@dataclass(frozen=True)
 class RMSNormalise(Op):
     """y = x / √(mean x² + ε) along `axes`"""
 
@@ -305,7 +298,6 @@ class RMSNormalise(Op):
     def flops(self, y, x): return 3 * x.size + 4 * x.size // count(self.axes, x)
 
 
-@dataclass(frozen=True)
 class Standardise(Op):
     """y = (x − μ) / √(σ² + ε) · w + b, with the mean μ and the variance σ² along `axes`
 

@@ -5,7 +5,6 @@ A rule reads y if this makes the formula shorter, otherwise x; both only if it m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -275,7 +274,6 @@ class Trunc(Flat):
     def forward(self, xp, x): return xp.trunc(x)
 
 
-@dataclass(frozen=True)
 class Round(Flat):
     """y = x rounded to a number of decimals; halves go to the even neighbour"""
 
@@ -287,7 +285,6 @@ class Round(Flat):
 # -- another dtype ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Cast(Elementwise):
     """y = x in another dtype"""
 

@@ -9,7 +9,6 @@ In adaptive pooling the number of windows is given, and the lengths of the windo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import prod
 
@@ -20,7 +19,6 @@ from ..core.op import Linear, Op
 from .convolution import Window
 
 
-@dataclass(frozen=True)
 class Pooling(Op):
     """The base class of pooling ops: the window, over the axes after batch and channels."""
 
@@ -32,7 +30,6 @@ class Pooling(Op):
         return x.with_shape((*x.shape[:2], *self.window.places(self, x.shape[2:])))
 
 
-@dataclass(frozen=True)
 class MaxPool(Pooling):
     """y = the largest element of each window; padding counts as −∞"""
 
@@ -48,7 +45,6 @@ class MaxPool(Pooling):
     def flops(self, y, x): return y.size * (self.window.taps - 1)
 
 
-@dataclass(frozen=True)
 class ArgMaxPool(Pooling):
     """The number of the first tap that equals the maximum y. Taps are counted 0, 1, … with the last axis fastest.
 
@@ -70,7 +66,6 @@ class ArgMaxPool(Pooling):
     def flops(self, number, x, y): return 3 * number.size * (self.window.taps - 1)
 
 
-@dataclass(frozen=True)
 class TakeTaps(Pooling):
     """y = x at the tap with the given number in each window; 0 if that tap lies in the padding"""
 
@@ -88,7 +83,6 @@ class TakeTaps(Pooling):
     def flops(self, y, x, taps): return 2 * y.size * self.window.taps
 
 
-@dataclass(frozen=True)
 class PutTaps(Pooling):
     """x = zeros of `size` with y added at the tap with the given number in each window"""
 
@@ -114,7 +108,6 @@ class PutTaps(Pooling):
     def flops(self, x, y, taps): return 2 * y.size * self.window.taps
 
 
-@dataclass(frozen=True)
 class TapPlaces(Pooling):
     """For each window, the flat index, in a plane of `size`, of the tap with the given number"""
 
@@ -138,7 +131,6 @@ class TapPlaces(Pooling):
 # -- means ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class AvgPool(Pooling, Linear):
     """y = the mean of each window. It counts elements of x, and the padding in `counted` = (before, after) places"""
 
@@ -167,7 +159,6 @@ class AvgPool(Pooling, Linear):
     def flops(self, y, x): return y.size * self.window.taps
 
 
-@dataclass(frozen=True)
 class AvgUnpool(AvgPool):
     """AvgPool's adjoint: x, of shape `size`, gets each mean's gradient, spread evenly over the window of the mean"""
 
@@ -254,7 +245,6 @@ def counter(window: Window):
     return np.min_scalar_type(window.taps)
 
 
-@dataclass(frozen=True)
 class AdaptiveAvgPool(Linear):
     """y[i] = the mean of x[⌊i m / n⌋ : ⌈(i + 1) m / n⌉] along an axis of m elements, for i < n"""
 
@@ -274,7 +264,6 @@ class AdaptiveAvgPool(Linear):
     def flops(self, y, x): return max(x.size, y.size)
 
 
-@dataclass(frozen=True)
 class AdaptiveAvgUnpool(AdaptiveAvgPool):
     """AdaptiveAvgPool's adjoint: pooling with m and n swapped, since windows ⌊j n / m⌋ to ⌈(j + 1) n / m⌉ contain j."""
 

@@ -11,7 +11,6 @@ No gradient passes to a key, since keys are integers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -26,7 +25,6 @@ from .effect import Effect
 from .special import quantile
 
 
-@dataclass(frozen=True)
 class Random(Op):
     """The base class of random ops: a shape, a dtype, and a key to draw from."""
 
@@ -106,7 +104,6 @@ class RandomNormal(Random):
         return y[:n].reshape(self.shape).astype(self.dtype, copy=False)
 
 
-@dataclass(frozen=True)
 class RandomTruncatedNormal(Random):
     """y from N(0, 1) truncated to low … high: Φ⁻¹ of a uniform number between Φ(low) and Φ(high)."""
 
@@ -128,7 +125,6 @@ class RandomTruncatedNormal(Random):
         return (-y if mirrored else y).astype(self.dtype, copy=False)
 
 
-@dataclass(frozen=True)
 class RandomBernoulli(Random):
     """y true with probability p, to within 2⁻³³."""
 
@@ -151,7 +147,6 @@ class RandomBernoulli(Random):
         return y.reshape(self.shape)
 
 
-@dataclass(frozen=True)
 class RandomIntegers(Random):
     """y uniform over low, …, high − 1: a 64-bit number modulo high − low, plus low.
 
@@ -181,7 +176,6 @@ class RandomIntegers(Random):
         return y.astype(self.dtype).reshape(self.shape)
 
 
-@dataclass(frozen=True)
 class RandomPermutation(Op):
     """y = 0, …, n − 1 in random order: the order that sorts n random 64-bit numbers.
 
@@ -198,7 +192,6 @@ class RandomPermutation(Op):
     def flops(self, y, key): return 0
 
 
-@dataclass(frozen=True)
 class NextKey(Effect):
     """y = the next key of a sequence: a new one at each run of the graph"""
 
@@ -209,7 +202,6 @@ class NextKey(Effect):
     def vjp(self, gy, y, *waits): return tuple(None for _ in waits)
 
 
-@dataclass(frozen=True)
 class SplitKey(Op):
     """y = `count` new keys, uint32[count, 2], whose streams are independent of the key's own."""
 
@@ -240,7 +232,6 @@ class FoldIn(Op):
     def flops(self, y, key, n): return 0
 
 
-@dataclass(frozen=True)
 class RandomChoice(Op):
     """y = `count` indices along the last axis of w, each drawn with a probability in proportion to w ≥ 0.
 

@@ -19,7 +19,6 @@ never formed: the slopes determine it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..base.dtypes import result_type
@@ -31,7 +30,6 @@ from .movement import Concatenate, Pad, Stack
 from .scan import Shift
 
 
-@dataclass(frozen=True)
 class Stepping(Op):
     """The base class of ops with a loop over steps.
 
@@ -63,7 +61,6 @@ class Slopes(NamedTuple):
     rest: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True)
 class LinearRecurrence(Stepping):
     """s[t] = b[t] + J[t] s[t−1]; s[t] = b[t] + J[t+1]ᵀ s[t+1] if reverse. K, U, F and P define J: see Slopes."""
 
@@ -164,7 +161,6 @@ def join_states(s, h, c):
     return (h + c).unsqueeze(0) if len(s) == 1 else h.apply(Stack(0), c)
 
 
-@dataclass(frozen=True)
 class Recurrent(Stepping):
     """A recurrent network. The operands are a, U and start; a GRU also takes c (g H,), which is added to U h."""
 
@@ -219,7 +215,6 @@ class Recurrent(Stepping):
     def macs(self, y, a, U, *rest): return a.size * U.shape[-1]
 
 
-@dataclass(frozen=True)
 class Elman(Recurrent):
     """h' = tanh(a + U h). Elman 1990, “Finding Structure in Time”."""
 
@@ -242,7 +237,6 @@ class Elman(Recurrent):
         return Slopes(self.before(y, start)[0], K, K)
 
 
-@dataclass(frozen=True)
 class ElmanRelu(Elman):
     """h' = max(a + U h, 0)
 
@@ -254,7 +248,6 @@ class ElmanRelu(Elman):
     def slope(self, y): return (y > 0).astype(y.dtype)
 
 
-@dataclass(frozen=True)
 class Gru(Recurrent):
     """h' = (1 − z) n + z h, with r, z = σ(a + u) and n = tanh(a + r u), where u = U h + c and the gates are r, z, n.
 
@@ -294,7 +287,6 @@ class Gru(Recurrent):
         return Slopes(h, dr.apply(Stack(2), dz, dn * r), dr.apply(Stack(2), dz, dn), (z,))
 
 
-@dataclass(frozen=True)
 class Lstm(Recurrent):
     """c' = f c + i g and h' = o tanh c', with i, f, o = σ(a + U h) and g = tanh(a + U h), the gates being i, f, g, o.
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import nan, prod
 from string import ascii_letters
@@ -23,7 +22,6 @@ from ..core.op import Op
 from .scan import CumProd
 
 
-@dataclass(frozen=True)
 class Reduction(Op):
     """The base class of reductions: the axes to reduce, and how to restore them."""
 
@@ -60,7 +58,6 @@ class Reduction(Op):
 # -- sums -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Sum(Reduction):
     """y = Σ x"""
 
@@ -71,7 +68,6 @@ class Sum(Reduction):
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
 
 
-@dataclass(frozen=True)
 class Mean(Reduction):
     """y = Σ x / n, and NaN if n = 0"""
 
@@ -93,7 +89,6 @@ def subscripts(ndim: int, axes: tuple[int, ...]) -> tuple[str, str]:
     return letters, "".join(c for a, c in enumerate(letters) if a not in axes)
 
 
-@dataclass(frozen=True)
 class SumOfProducts(Op):
     """z = Σ x y along `axes`, which keep length 1. It takes one pass, without an array of products."""
 
@@ -117,7 +112,6 @@ class SumOfProducts(Op):
     def flops(self, z, x, y): return 2 * x.size
 
 
-@dataclass(frozen=True)
 class Prod(Reduction):
     """y = Π x along one axis. ∂y/∂xᵢ is the product of all other x, computed without a division, since xᵢ may be 0."""
 
@@ -137,7 +131,6 @@ class Prod(Reduction):
 # -- spread -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Var(Reduction):
     """y = Σ (x − mean x)² / (n − correction), in two passes: one pass would subtract large squares"""
 
@@ -164,7 +157,6 @@ class Var(Reduction):
     def flops(self, y, x): return 4 * x.size
 
 
-@dataclass(frozen=True)
 class Std(Var):
     """y = √var; where all elements are equal, its slope is defined as 0"""
 
@@ -180,7 +172,6 @@ class Std(Var):
     def slope(self, y, x): return divided(1, self.freedom(x)) / (y + (y == 0))
 
 
-@dataclass(frozen=True)
 class Norm(Reduction):
     """y = (Σ |x|ᵖ)^(1/p) for a finite p ≠ 0; at the origin its slope is defined as 0"""
 
@@ -218,7 +209,6 @@ class Norm(Reduction):
 # -- extremes ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Extreme(Reduction):
     """The largest or the smallest element; tied elements share the gradient equally."""
 
@@ -240,7 +230,6 @@ class Extreme(Reduction):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class Max(Extreme):
     """y = max x; tied elements share the gradient equally."""
 
@@ -248,7 +237,6 @@ class Max(Extreme):
     def is_surpassed(self, x, y): return x < y
 
 
-@dataclass(frozen=True)
 class Min(Extreme):
     """y = min x; tied elements share the gradient equally."""
 
@@ -259,7 +247,6 @@ class Min(Extreme):
 # -- truth ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class All(Reduction):
     """y = whether no x is 0"""
 
@@ -268,7 +255,6 @@ class All(Reduction):
     def forward(self, xp, x): return x.all(self.axes, keepdims=self.keepdims)
 
 
-@dataclass(frozen=True)
 class Any(Reduction):
     """y = whether some x is not 0"""
 

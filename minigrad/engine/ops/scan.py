@@ -13,7 +13,6 @@ second derivatives need no extra rules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ def widths(n: int) -> list[int]:
     return [1 << k for k in range(max(n - 1, 0).bit_length())]
 
 
-@dataclass(frozen=True)
 class CumSum(Linear):
     """y[t] = Σ x[≤ t] along the axis; from the end if reverse"""
 
@@ -54,7 +52,6 @@ class CumSum(Linear):
     def flops(self, y, x): return x.size
 
 
-@dataclass(frozen=True)
 class Shift(Linear):
     """y[t] = x[t − by] along the axis; 0 where t − by is outside"""
 
@@ -76,7 +73,6 @@ class Shift(Linear):
     def adjoint(self, gy, x): return gy.apply(Shift(self.axis, -self.by))
 
 
-@dataclass(frozen=True)
 class Recurrence(Op):
     """y[t] = b[t] + a[t] y[t − 1] along the axis, for operands (b, a); from the end if reverse"""
 
@@ -113,7 +109,6 @@ class Recurrence(Op):
     def flops(self, y, b, a): return 2 * y.size
 
 
-@dataclass(frozen=True)
 class CumProd(Op):
     """y[t] = Π x[≤ t] along the axis; Π x[< t] if exclusive; from the end if reverse"""
 
@@ -153,7 +148,6 @@ class CumProd(Op):
     def flops(self, y, x): return x.size
 
 
-@dataclass(frozen=True)
 class LogCumSumExp(Op):
     """y[t] = ln Σ exp x[≤ t] along the axis, without forming a large exp"""
 
@@ -183,7 +177,6 @@ class LogCumSumExp(Op):
     def flops(self, y, x): return 3 * x.size
 
 
-@dataclass(frozen=True)
 class ArgCumMax(Op):
     """y[t] = the index of the largest of x[≤ t] along the axis; the last index, if tied. NaN counts as largest."""
 
@@ -206,7 +199,6 @@ class ArgCumMax(Op):
     def flops(self, y, x): return x.size
 
 
-@dataclass(frozen=True)
 class ArgCumMin(ArgCumMax):
     """y[t] = the index of the smallest of x[≤ t] along the axis; the last index, if tied. NaN counts as smallest."""
 

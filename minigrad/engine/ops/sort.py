@@ -6,7 +6,6 @@ to the place its element came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2
 
 import numpy as np
@@ -17,7 +16,6 @@ from ..core.op import Op
 from .scan import along
 
 
-@dataclass(frozen=True)
 class ArgSort(Op):
     """The indices that sort the elements along the axis, ascending or descending. The sort is stable: ties keep their
     order. NaN counts as largest.
@@ -40,7 +38,6 @@ class ArgSort(Op):
         return round(x.size * log2(n)) if n > 1 else 0  # comparisons
 
 
-@dataclass(frozen=True)
 class ArgTopK(Op):
     """The indices of the k largest elements along the axis, descending; or of the k smallest, ascending.
 
@@ -70,7 +67,6 @@ class ArgTopK(Op):
     def flops(self, y, x): return x.size + (round(y.size * log2(self.k)) if self.k else 0)
 
 
-@dataclass(frozen=True)
 class ArgMax(Op):
     """The index of the first largest element along the axis; NaN counts as largest."""
 
@@ -89,7 +85,6 @@ class ArgMax(Op):
     def flops(self, y, x): return x.size - y.size
 
 
-@dataclass(frozen=True)
 class ArgMin(ArgMax):
     """The index of the first smallest element along the axis; NaN counts as smallest."""
 

@@ -24,7 +24,6 @@ Each is computed in float64 for all dtypes of x, by a formula without branches. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, wraps
 from math import cos, exp, factorial, inf, log, nan, pi, sqrt
 from math import erf as exact_erf
@@ -216,7 +215,6 @@ class ErfInv(Special):
     def partials(self, y, x): return (y * y).exp() * (sqrt(pi) / 2),
 
 
-@dataclass(frozen=True)
 class PolyGamma(Special):
     """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, by way of 6.1.15–17, 6.4.6–7)"""
 
@@ -260,7 +258,6 @@ def near_zeros(xp):
     return log_gamma.near_zeros(xp, PolyGamma)
 
 
-@dataclass(frozen=True)
 class BesselI(Special):
     """y = Iₙ(x), times e^(−|x|) if scaled: ∫ e^(x cos θ) cos nθ dθ / π, a series beyond 30 (A & S 9.6.19, 9.7.1)
 

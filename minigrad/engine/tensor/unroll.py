@@ -18,7 +18,7 @@ rules.py evaluates a rule for known specs, this file a loop for a known length.
 from __future__ import annotations
 
 import ast
-import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from copy import deepcopy
@@ -45,28 +45,29 @@ NAMES = ("self", "second", "third")
 
 def unroll_operands(f: F) -> F:
     """f(self, op, *others) with its loops unrolled for one to three operands; f itself if its source is unavailable."""
-    try:
-        read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
-    except OSError:
+    lines = [line for *_, line in f.__code__.co_lines() if line]  # inspect.getsource takes longer than the rest
+    source = textwrap.dedent("".join(linecache.getlines(f.__code__.co_filename)[lines[0] - 1 : max(lines)]))
+    if not source:
         return f
-    assert isinstance(read, ast.FunctionDef)
     written = ast.parse(SHAPE)
     (function,) = written.body
     function.name = f.__name__  # type: ignore[attr-defined]
     (case,) = function.body  # type: ignore[attr-defined]
     for n in range(len(NAMES)):
-        case.body = with_operands(read.body, NAMES[: n + 1])
+        case.body = [WithOperands(NAMES[: n + 1]).visit(statement) for statement in body_of(source)]
         case, rest = case.orelse[0], case.orelse
-    rest += read.body
+    rest += body_of(source)
     ast.increment_lineno(written, f.__code__.co_firstlineno - 1)
     scope = {"NONE": NONE}
     exec(compile(ast.fix_missing_locations(written), f.__code__.co_filename, "exec"), f.__globals__, scope)
     return update_wrapper(scope[f.__name__], f)  # type: ignore[return-value]
 
 
-def with_operands(body: list[ast.stmt], names: tuple[str, ...]) -> list[ast.stmt]:
-    """The statements, unrolled for operands with these names."""
-    return [WithOperands(names).visit(deepcopy(statement)) for statement in body]
+def body_of(source: str) -> list[ast.stmt]:
+    """The statements of a function. Parsing the source again is faster than copying what was parsed."""
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    return function.body
 
 
 class WithOperands(ast.NodeTransformer):

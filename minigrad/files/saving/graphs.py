@@ -38,7 +38,7 @@ from ...engine.base.pytree import leaves
 from ...engine.base.spec import Spec, Specs
 from ...engine.core.graph import Graph
 from ...engine.core.node import NamedNode, Node, Place, spot
-from ...engine.core.op import Op
+from ...engine.core.op import Op, complete
 from ...engine.core.random_bits import default_sequence
 from ...engine.ops.convolution import Window
 from ...engine.ops.movement import diagonal_length
@@ -325,6 +325,7 @@ def item_at(among: list[Any], i: Any) -> Any:
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
     """Field → type, for an op or a window."""
+    complete(kind)
     hints = get_type_hints(kind)
     return {f.name: hints[f.name] for f in fields(kind)} if is_dataclass(kind) else {}
 

@@ -23,7 +23,7 @@ from minigrad.draw.rules import rules_of
 from minigrad.draw.words import NUMBER, number, shorten
 from minigrad.engine.base.errors import MinigradError
 from minigrad.engine.base.spec import Spec
-from minigrad.engine.core.op import Elementwise, Op
+from minigrad.engine.core.op import Elementwise, Op, complete
 from minigrad.engine.tensor.symbol import placeholder
 
 NAMESPACES = ["mg"] + [f"mg.{name}" for name in (
@@ -123,7 +123,8 @@ def entry(one: type[Op], examples: list[Any]) -> str:
     rows["source"] = link(one, "../../")
     table = "".join(f"<dt>{key}</dt><dd>{html}</dd>" for key, html in rows.items())
     said = f'<p class="formula">{words(formula)}</p>\n<div class="prose">{prose(more)}</div>'
-    parameters = ", ".join(getattr(one, "__match_args__", ()))
+    complete(one)
+    parameters = ", ".join(one.__match_args__)
     return described(one, f"ops.{one.__name__}({parameters})", f'{said}\n<dl class="facts">{table}</dl>')
 
 
