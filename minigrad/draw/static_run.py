@@ -18,7 +18,9 @@ SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "m
          "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">",
          "ge": "≥", "le": "≤", "dot_general": "@",
          "convert_element_type": "convert"}  # fmt: skip
-Saw = Callable[..., None]  # called with an op's symbol, its results, its operands and, if known, the line that ran it
+# called with an op's symbol, its results, its operands and, if known, its line; "" for an edit in place: the result is
+# now what the operand is
+Saw = Callable[..., None]
 
 
 @dataclass

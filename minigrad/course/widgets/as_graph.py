@@ -16,9 +16,9 @@ from ...draw.picture import Box, Picture
 from ...draw.readers import READERS
 from ...draw.static_run import Traces, own_line
 from ...draw.words import join_names
-from .eager_run import LARGEST, EagerRun, LineRun, draw_half, format_value
+from .eager_run import LARGEST, EagerRun, LineRun, draw_half
 from .film import refuse_large
-from .recording import PrintEvent, PrintRecorder
+from .recording import PrintEvent, PrintRecorder, format_value
 
 # errors of PyTorch and JAX
 NEEDS_VALUE = "GuardOnDataDependentSymNode", "TracerBoolConversionError"
@@ -50,7 +50,7 @@ class AsGraph:
     count     how often the function has been traced so far
     line      box → the function's line that built it, itself or in another function that it calls; 0 for an input
     taken     box of an if → the id of the branch that ran, "true of rb5" or "false of rb5"
-    unused    ids of the boxes for ops of `left` that are not in the graph, for nothing uses them
+    unbuilt   ids of the boxes for ops of `left` that are not in the graph → why: "unused", or "a view" as a result
     result    the outputs as text
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
@@ -86,8 +86,8 @@ class AsGraph:
         """The graph, with ghosts for unused ops."""
         lines = {box: line - first + 1 for box, line in self.line.items() if line}
         ghosts = self.ghosts(left)
-        self.unused = [f"r{box.id}" for box in ghosts]
-        said = {**self.run.branches, **{box.id: "not built: unused" for box in ghosts}}
+        self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
+        said = {**self.run.branches, **{id[1:]: f"not built: {why}" for id, why in self.unbuilt.items()}}
         picture = Picture((*ghosts, *self.picture.boxes), self.picture.arrows)
         return self.lit(draw_half(picture, "r", lines, said) if self.picture.boxes else "", said)
 
@@ -103,7 +103,7 @@ class AsGraph:
 
     def lit(self, drawn: str, said: dict[str, str]) -> str:
         """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""
-        for box in self.unused:
+        for box in self.unbuilt:
             drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')
         for box, branch in self.taken.items():
             for words in escape(said[box]).split(" | "):

@@ -10,13 +10,11 @@ from typing import Any
 from ...draw.picture import Arrow, Box, Picture
 from ...draw.static_run import Framework
 from ...draw.svg import draw_down
-from ...draw.words import join_names
 from ...engine.base.pytree import leaves
-from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run
+from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run, truncate_text
 
 LARGEST = 60  # boxes of one graph; with more, two graphs side by side are too small to read
 TALL = 380  # pixels: a taller graph has boxes of one row, without their types
-MOST_PRINTED = 2000  # characters of output that a step holds
 
 
 @dataclass(frozen=True)
@@ -42,20 +40,26 @@ class EagerRun:
     """The run of a function as a graph, with a box for each tensor that was created.
 
     result    the outputs as text
+    used      the boxes that the outputs depend on
     """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any], framework: Framework):
         self.framework = framework
         self.recording = record_run(f, args, framework)
         names = framework.names(f) | self.recording.names
+        edits = [e for e in self.recording.events if isinstance(e, OpEvent) and not e.box.op]
+        names |= {id(e.xs[0]): names.get(id(e.ys[0]), "") for e in edits}
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
         self.line: dict[str, int] = {}
         self.box: dict[int, str] = {}
         self.held: list[Any] = []  # keeps tensors alive, so that ids stay unique
-        self.given = [self.add_box([x], replace(box, name=names.get(id(x), ""))) for x, box in self.recording.given]
+        self.given = [self.leaf(x, box, names) for x, box in self.recording.given]
         self.moments = list(self.collect_moments(names))
-        self.result = join_names([format_value(leaf, framework) for leaf in leaves(self.recording.result)])
+        self.result = self.recording.text
+        self.used = {self.box[id(x)] for x in leaves(self.recording.result) if id(x) in self.box}
+        for arrow in reversed(self.arrows):
+            self.used |= {arrow.tail} if arrow.head in self.used else set()
         lines = {box[1:]: line - f.__code__.co_firstlineno + 1 for box, line in self.line.items()}
         self.svg = draw_half(Picture(tuple(self.boxes), tuple(self.arrows)), "l", lines) if self.boxes else ""
 
@@ -80,22 +84,25 @@ class EagerRun:
                 printed += event.text
             else:
                 self.add_op(event, names)
-                self.line[f"l{self.boxes[-1].id}"] = line
+                self.line |= {f"l{self.boxes[-1].id}": line} if event.box.op else {}
             made_at.add(event.line)
         if line:
             yield moment()
 
     def add_op(self, event: OpEvent, names: dict[int, str]) -> None:
-        tails = [self.box.get(id(x)) or self.leaf(x, names) for x in event.xs]
-        name = ", ".join(dict.fromkeys(names[id(y)] for y in event.ys if id(y) in names))
+        tails = [self.box.get(id(x)) or self.leaf(x, box, names) for x, box in zip(event.xs, event.operands)]
+        if not event.box.op:
+            self.box[id(event.ys[0])] = tails[0]
+            return
+        name = ", ".join(dict.fromkeys(names[id(y)] for y in event.ys if names.get(id(y))))
         box = self.add_box(event.ys, replace(event.box, name=name))
         self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
 
-    def leaf(self, x: Any, names: dict[int, str]) -> str:
-        box = self.add_box([x], replace(self.framework.describe(x), name=names.get(id(x), "")))
-        if self.boxes[-1].kind == "constant":
+    def leaf(self, x: Any, box: Box, names: dict[int, str]) -> str:
+        id_ = self.add_box([x], replace(box, name=names.get(id(x), "")))
+        if box.kind == "constant":
             self.box.pop(id(x))  # each op that reads a constant gets its own box for it
-        return box
+        return id_
 
     def add_box(self, xs: Sequence[Any], box: Box) -> str:
         if len(self.boxes) >= LARGEST:
@@ -117,17 +124,6 @@ class EagerRun:
         """The variable that holds the result of this op of a line; "" if the line has several such ops."""
         names = {x.name for x in self.boxes if (self.line.get(f"l{x.id}"), x.op) == (line, op)}
         return names.pop() if len(names) == 1 else ""
-
-
-def format_value(x: Any, framework: Framework) -> str:
-    """An argument or a result as a short text."""
-    return framework.describe(x).value if framework.is_tensor(x) else truncate_text(repr(x))
-
-
-def truncate_text(text: str) -> str:
-    """The text, cut after 2000 characters, with the number of characters that were cut."""
-    more = len(text) - MOST_PRINTED
-    return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
 def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int], said: Mapping[str, str] | None = None) -> str:

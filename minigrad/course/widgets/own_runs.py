@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...draw.graphs import place_boxes, whole
@@ -17,7 +17,8 @@ from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.modes import watching
 from ...engine.core.node import NamedNode, Node, place
-from ...engine.ops import Const
+from ...engine.ops import Const, TupleGet
+from ...engine.ops.leaf import Alias
 from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.control import Cond, Control
 from ...graph.explain import names_of
@@ -44,26 +45,40 @@ def names(f: Callable[..., Any]) -> dict[int, str]:
     return names_of(f, [])
 
 
+@dataclass
 class OpWatcher:
-    """The engine watcher that reports each op."""
+    """An engine watcher that reports each op."""
 
-    def __init__(self, saw: Saw):
-        self.report = saw
-
-    def saw(self, op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        at = place()
-        self.report(sign_of(op), [y], xs, at.line if at else 0)
+    saw: Callable[..., None]
+    holds = False  # an op that edits x in place reads x itself, not a copy
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 
-def prepare(f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]]:
-    return nullcontext(args)
+@contextmanager
+def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    read, made = dict[int, tuple[Any, Any]](), list[Any]()
+
+    def saw(op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        for array in [x.value for x in xs]:
+            if not any(array is each for each in made):
+                read.setdefault(id(array), (array, array.copy()))
+        made.append(y.value)
+
+    with watching(OpWatcher(saw)):
+        yield args
+    for array, before in read.values():
+        if array.flags.writeable:
+            array[...] = before
 
 
 def watch(saw: Saw) -> AbstractContextManager[Any]:
-    return watching(OpWatcher(saw))
+    def report(op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        at = place()
+        saw("" if isinstance(op, Alias) else sign_of(op), [y], xs, at.line if at else 0)
+
+    return watching(OpWatcher(report))
 
 
 class OwnTraces:
@@ -97,12 +112,15 @@ class OwnTraces:
             with redirect_stdout(PrintRecorder(events)):
                 y = value(node, *xs)
             if node in box_of and whole(node) is node:
-                values[box_of[node]] = format_results(node, y)
+                read = {x.op.i for x in graph.nodes if isinstance(x.op, TupleGet) and x.inputs[0] is node}
+                values[box_of[node]] = format_results(node, y, read)
                 run.prints[box_of[node]] = "".join(event.text for event in events)
                 run.taken |= {box_of[node]: "true" if xs[0] else "false"} if isinstance(node.op, Cond) else {}
             return y
 
-        found = {"argument": arrays, "result": walk_graph(graph, arrays, evaluate)}
+        results = walk_graph(graph, arrays, evaluate)
+        edited = {edit.input: results[edit.result] for edit in trace.edits}
+        found = {"argument": [edited.get(i, x) for i, x in enumerate(arrays)], "result": results}
         run.results = [result_at(at, found) for at in trace.places]
         boxes = (replace(box, value=values.get(box.id, box.value)) for box in picture.boxes)
         return replace(run, picture=Picture(tuple(boxes), picture.arrows))
@@ -112,11 +130,12 @@ def trace(f: Callable[..., Any]) -> OwnTraces:
     return OwnTraces(function(getattr(f, "python_function", f)))
 
 
-def format_results(node: Node, y: Any) -> str:
-    """The value of a node; of a branch or a loop without the last result, which only orders effects."""
+def format_results(node: Node, y: Any, read: set[int]) -> str:
+    """The value of a node; of a branch or a loop, the results that are read. The last one only orders effects."""
     ys = y if isinstance(y, tuple) else (y,)
-    is_control = isinstance(node.op, Control) and isinstance(y, tuple)
-    return join_names([format_array(each) for each in (ys[: max(len(ys) - 1, 1)] if is_control else ys)])
+    if isinstance(node.op, Control) and isinstance(y, tuple):
+        ys = tuple(y[i] for i in range(max(len(y) - 1, 1)) if i in read)
+    return join_names([*map(format_array, ys)])
 
 
 def result_at(place: tuple[str, Any], found: dict[str, Any]) -> Any:

@@ -24,14 +24,14 @@ from ...graph.autograph.scopes import from_library
 from . import own_runs
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, side_by_side
-from .eager_run import EagerRun, LineRun, format_value, truncate_text
+from .eager_run import EagerRun, LineRun
 from .film import Choice, Cut, Film, Panel, Reel, output_area
-from .recording import TooLong
+from .recording import TooLong, format_value, truncate_text
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
 NOT_IN_GRAPH = {  # what becomes of a statement that adds nothing to the graph
-    "for": "The loop is unrolled: each turn of it adds boxes of its own",
+    "for": "The loop is unrolled: the graph gets what each turn builds",
     "if": "Only the branch that Python takes now will be in the graph",
 }
 NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
@@ -160,7 +160,7 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
     taken = [*right.taken.values()]
-    on = {"hidden": [*hidden, *right.unused], "outlined": outlined}
+    on = {"hidden": [*hidden, *right.unbuilt], "outlined": outlined}
     yield Cut(PHASES[0], say, text=unknown, on=on, off={"taken": taken})
 
 
@@ -188,8 +188,9 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
-    say += " What nothing uses is not built." * bool(right.unused)
-    return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unused]})
+    say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
+    say += " A view as a result is not built: each call takes it after the run." * ("a view" in right.unbuilt.values())
+    return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unbuilt]})
 
 
 def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:

@@ -30,7 +30,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def describe(x: Any) -> Box:
-    if not isinstance(x, jax.Array):
+    if not hasattr(x, "dtype") or isinstance(x, int | float):  # JAX's own subclasses of int and float
         return Box("", "constant", "", "", "", number(x), "")
     return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
 

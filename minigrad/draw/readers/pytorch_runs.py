@@ -102,8 +102,16 @@ def is_parameter(x: Tensor | fx.Node) -> bool:
 
 @contextmanager
 def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    with preserve(modules_of(f, Module, args), trains=True):
-        yield copies(args)
+    held = [x for x in reachable(f).values() if isinstance(x, Tensor) and not isinstance(x, Parameter)]
+    before = [(x, x.data) for x in held]
+    for x, data in before:
+        x.data = data.clone()
+    try:
+        with preserve(modules_of(f, Module, args), trains=True):
+            yield copies(args)
+    finally:
+        for x, data in before:
+            x.data = data
 
 
 def copies(args: Sequence[Any]) -> Any:

@@ -38,7 +38,7 @@ def is_tensor(x: Any) -> bool:
 
 def describe(x: Any) -> Box:
     kind, spec = ("leaf", spec_text(x.dtype.base_dtype.name, x.shape)) if x.shape.rank else ("constant", "")
-    return Box("", kind, "", "", spec, "…" if x.dtype == tf.string else format_array(x.numpy()), "")
+    return Box("", kind, "", "", spec, repr(x.numpy()) if x.dtype == tf.string else format_array(x.numpy()), "")
 
 
 def names(f: Any) -> dict[int, str]:
