@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import replace
 from inspect import getclosurevars
 from io import StringIO
@@ -16,6 +16,7 @@ from typing import Any, cast
 import torch
 import torch._dynamo  # takes seconds, which are not the user's function's
 from torch import Tensor, fx
+from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 from torch.nn import Module, Parameter
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -103,15 +104,14 @@ def is_parameter(x: Tensor | fx.Node) -> bool:
 @contextmanager
 def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
     held = [x for x in reachable(f).values() if isinstance(x, Tensor) and not isinstance(x, Parameter)]
-    before = [(x, x.data) for x in held]
-    for x, data in before:
-        x.data = data.clone()
-    try:
-        with preserve(modules_of(f, Module, args), trains=True):
-            yield copies(args)
-    finally:
-        for x, data in before:
-            x.data = data
+    with ExitStack() as restore:
+        for x in held:
+            restore.enter_context(_unsafe_preserve_version_counter(x))
+            restore.callback(setattr, x, "data", x.data)
+            x.data = x.data.clone()
+        restore.enter_context(preserve(modules_of(f, Module, args), trains=True))
+        restore.enter_context(torch.compiler.set_stance("force_eager"))  # torch.cond compiles, else
+        yield copies(args)
 
 
 def copies(args: Sequence[Any]) -> Any:
