@@ -5,55 +5,80 @@ minigrad's own are in course/widgets/own_runs.py; those of other frameworks are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from inspect import getclosurevars, ismethod
 from types import CodeType
 from typing import Any, Protocol
 
-from .picture import Arrow, Box, Picture
+from .picture import Arrow, Box
 from .words import join_names
 
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
          "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">",
-         "ge": "≥", "le": "≤", "dot_general": "@",
-         "convert_element_type": "convert"}  # fmt: skip
-Saw = Callable[..., None]  # called with an op's symbol, its results, its operands and, if known, the line that ran it
+         "ge": "≥", "le": "≤", "dot_general": "@", "convert_element_type": "convert"}  # fmt: skip
+Saw = Callable[..., None]  # (symbol, results, operands[, line]); for an edit in place, the symbol is ""
 
 
 @dataclass
 class StaticRun:
     """The graph that tracing a function built, and one run of it.
 
-    picture    its boxes, with their values
-    lines      box of an op → the line of the user's code that built it
-    results    what it returned, without the lists and dictionaries around
+    boxes      with their values
     order      the boxes of ops, in the order in which they run
+    lines      box of an op → the line of the user's code that built it
+    results    what the run returned, without the lists and dictionaries around
     effects    boxes that are in the graph for what they do, such as to print
     branches   box of an if → what its branches do: true: + 1 | false: as it is
     taken      box of an if → the branch that ran, such as true
     inner      box of an if or of a loop → the lines inside
     prints     box → what it printed in this run
+    box_of     a value of the framework's graph → its box, or an input or a number that has no place yet
     drops      whether the graph leaves out ops that no result needs
     """
 
-    picture: Picture
-    lines: Mapping[str, int]
-    results: Sequence[Any]
-    order: Sequence[str]
+    boxes: list[Box] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    results: Sequence[Any] = ()
     effects: set[str] = field(default_factory=set)
-    branches: Mapping[str, str] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
     taken: dict[str, str] = field(default_factory=dict)
     inner: dict[str, set[int]] = field(default_factory=dict)
     prints: dict[str, str] = field(default_factory=dict)
+    box_of: dict[Any, str | Box] = field(default_factory=dict)
     drops: bool = False
+
+    def place(self, x: Any) -> str:
+        """The id of a value's box. An input gets its box at its first use, a number another one at each use."""
+        box = x if isinstance(x, Box) else self.box_of[x]
+        if isinstance(box, str):
+            return box
+        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}"))
+        if box.kind == "leaf":
+            self.box_of[x] = self.boxes[-1].id
+        return self.boxes[-1].id
+
+    def add_op(self, sign: str, results: Sequence[Box], operands: Sequence[Any], line: int) -> str:
+        """Add the box of an op, and boxes of those operands that have none yet. Returns its id."""
+        tails = [*map(self.place, operands)]
+        id = self.place(op_box(sign, results))
+        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, id) for i, tail in enumerate(tails, 1)]
+        self.order.append(id)
+        self.lines[id] = line
+        return id
+
+    def add_branches(self, box: str, taken: str, signs: Mapping[str, Sequence[str]]) -> None:
+        """Describe the branches of an if, by the symbols of their ops."""
+        few = {name: ", ".join(words[:3]) + "…" * (len(words) > 3) for name, words in signs.items()}
+        self.branches[box] = " | ".join(f"{name}: {words or 'as it is'}" for name, words in few.items())
+        self.taken[box] = taken
 
 
 class Traces(Protocol):
-    """A function and its graphs, one for each kind of arguments.
-
-    trace_count    how often it was traced
-    """
+    """A function and its graphs, one for each kind of arguments. trace_count: how often it was traced."""
 
     trace_count: int
 
@@ -65,10 +90,7 @@ class Traces(Protocol):
 
 
 class Framework(Protocol):
-    """A framework.
-
-    title    of the panel with the static graph
-    """
+    """A framework. title: of the panel with the static graph."""
 
     title: str
 
@@ -89,62 +111,19 @@ class Framework(Protocol):
     def trace(self, f: Any) -> Traces: ...
 
 
-class RunBuilder:
-    """Collects the boxes of a `StaticRun` in the order in which they run."""
-
-    def __init__(self) -> None:
-        self.boxes: list[Box] = []
-        self.arrows: list[Arrow] = []
-        self.lines: dict[str, int] = {}
-        self.branches: dict[str, str] = {}
-        self.taken: dict[str, str] = {}
-        self.prints: dict[str, str] = {}
-        self.inner: dict[str, set[int]] = {}
-
-    def add(self, box: Box, operands: Iterable[str | Box] = (), line: int = 0) -> str:
-        """Add a box, and boxes for those operands that have none yet. Returns its id."""
-        tails = [self.add(x) if isinstance(x, Box) else x for x in operands]
-        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}"))
-        id = self.boxes[-1].id
-        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, id) for i, tail in enumerate(tails, 1)]
-        self.lines |= {id: line} if line else {}
-        return id
-
-    def add_branches(self, box: str, taken: str, words: Mapping[str, Sequence[str]]) -> None:
-        """Describe the branches of an if, by the symbols of their ops."""
-        self.branches[box], self.taken[box] = words_for(words), taken
-
-    def finish(self, results: Sequence[Any]) -> StaticRun:
-        """The run, without inputs that nothing reads."""
-        read = {arrow.tail for arrow in self.arrows}
-        boxes = tuple(box for box in self.boxes if box.kind == "op" or box.id in read)
-        order = [box.id for box in boxes if box.kind == "op"]
-        picture = Picture(boxes, tuple(self.arrows))
-        return StaticRun(
-            picture,
-            self.lines,
-            results,
-            order,
-            branches=self.branches,
-            taken=self.taken,
-            inner=self.inner,
-            prints=self.prints,
-        )
-
-
 def op_box(sign: str, results: Sequence[Box]) -> Box:
     """The box of an op with these results."""
     spec, value = " ".join(y.spec for y in results), join_names([y.value for y in results])
     return Box("", "op", "", sign, spec, value, "")
 
 
-def words_for(branches: Mapping[str, Sequence[str]]) -> str:
-    """What branches do, by the symbols of their ops: true: + 1 | false: as it is."""
-    few = {name: ", ".join(signs[:3]) + "…" * (len(signs) > 3) for name, signs in branches.items()}
-    return " | ".join(f"{name}: {words or 'as it is'}" for name, words in few.items())
+def reachable(f: Any) -> dict[str, Any]:
+    """The variables that a function reads outside its own; for a method, also self."""
+    found = getclosurevars(f)
+    return {**found.globals, **found.nonlocals, **({"self": f.__self__} if ismethod(f) else {})}
 
 
-def own_line(frames: Iterable[tuple[str, int]], code: CodeType) -> int:
+def own_line(frames: Sequence[tuple[str, int]], code: CodeType) -> int:
     """The last line among the frames that belongs to this code; 0 if none does.
 
     frames    (file, line), the caller before the function it calls

@@ -67,13 +67,13 @@ class AsGraph:
         self.is_new = self.count > before
         self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []
         self.run = traces.run(*args)
-        refuse_large("StaticVsDynamic", self.run.picture, LARGEST)
+        refuse_large("StaticVsDynamic", Picture((*self.run.boxes,), ()), LARGEST)
         self.result = join_names([format_value(x, left.framework) for x in self.run.results])
         self.line = self.lines_of(left.moments)
         self.taken = {box: f"{branch} of r{box}" for box, branch in self.run.taken.items()}
-        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.picture.boxes}
-        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.picture.boxes)
-        self.picture = Picture(tuple(boxes), self.run.picture.arrows)
+        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.boxes}
+        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.boxes)
+        self.picture = Picture(tuple(boxes), tuple(self.run.arrows))
         self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
         self.controls = {self.line[box] for box in self.run.inner}
@@ -118,7 +118,7 @@ class AsGraph:
         for moment in moments:
             made = [x for x in self.run.order if x not in found and self.run.lines.get(x, 0) in moment.made_at]
             found |= dict.fromkeys(made[: len(moment.values)], moment.line)
-        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.picture.boxes}
+        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes}
 
     def explain_no_box(self, moment: LineRun) -> str:
         """Why a line adds no box, in words: the graph may have its boxes already."""

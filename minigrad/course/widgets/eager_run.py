@@ -54,7 +54,7 @@ class EagerRun:
         self.line: dict[str, int] = {}
         self.box: dict[int, str] = {}
         self.held: list[Any] = []  # keeps tensors alive, so that ids stay unique
-        self.given = [self.add_box([x], replace(box, name=names.get(id(x), ""))) for x, box in self.recording.given]
+        self.given = [self.leaf(x, box, names) for x, box in self.recording.given]
         self.moments = list(self.collect_moments(names))
         self.result = self.recording.text
         self.used = {self.box[id(x)] for x in leaves(self.recording.result) if id(x) in self.box}
@@ -84,25 +84,25 @@ class EagerRun:
                 printed += event.text
             else:
                 self.add_op(event, names)
-                self.line[f"l{self.boxes[-1].id}"] = line
+                self.line |= {f"l{self.boxes[-1].id}": line} if event.box.op else {}
             made_at.add(event.line)
         if line:
             yield moment()
 
     def add_op(self, event: OpEvent, names: dict[int, str]) -> None:
-        tails = [self.box.get(id(x)) or self.leaf(x, names, box) for x, box in zip(event.xs, event.operands)]
+        tails = [self.box.get(id(x)) or self.leaf(x, box, names) for x, box in zip(event.xs, event.operands)]
         if not event.box.op:
             self.box[id(event.ys[0])] = tails[0]
             return
-        name = ", ".join(dict.fromkeys(names[id(y)] for y in event.ys if id(y) in names))
+        name = ", ".join(dict.fromkeys(names[id(y)] for y in event.ys if names.get(id(y))))
         box = self.add_box(event.ys, replace(event.box, name=name))
         self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
 
-    def leaf(self, x: Any, names: dict[int, str], box: Box) -> str:
-        key = self.add_box([x], replace(box, name=names.get(id(x), "")))
+    def leaf(self, x: Any, box: Box, names: dict[int, str]) -> str:
+        id_ = self.add_box([x], replace(box, name=names.get(id(x), "")))
         if box.kind == "constant":
             self.box.pop(id(x))  # each op that reads a constant gets its own box for it
-        return key
+        return id_
 
     def add_box(self, xs: Sequence[Any], box: Box) -> str:
         if len(self.boxes) >= LARGEST:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...draw.graphs import place_boxes, whole
 from ...draw.picture import Box, Picture
 from ...draw.rules import sign_of
-from ...draw.static_run import Saw, StaticRun, words_for
+from ...draw.static_run import Saw, StaticRun
 from ...draw.tensors import format_array
 from ...draw.words import join_names, number
 from ...engine.core.graph import Graph
@@ -45,33 +45,12 @@ def names(f: Callable[..., Any]) -> dict[int, str]:
     return names_of(f, [])
 
 
+@dataclass
 class OpWatcher:
-    """The engine watcher that reports each op."""
+    """An engine watcher that reports each op."""
 
+    saw: Callable[..., None]
     holds = False  # an op that edits x in place reads x itself, not a copy
-
-    def __init__(self, saw: Saw):
-        self.report = saw
-
-    def saw(self, op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        at = place()
-        self.report("" if isinstance(op, Alias) else sign_of(op), [y], xs, at.line if at else 0)
-
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
-        pass
-
-
-class ArrayKeeper:
-    """The engine watcher that copies each array that an op reads."""
-
-    holds = False
-
-    def __init__(self) -> None:
-        self.read: dict[int, tuple[Any, Any]] = {}
-
-    def saw(self, op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        for x in xs:
-            self.read.setdefault(id(x.value), (x.value, x.value.copy()))
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
@@ -79,19 +58,27 @@ class ArrayKeeper:
 
 @contextmanager
 def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """A block after which arrays are as before: what f edits in place is edited again when it is traced and run."""
-    keeper = ArrayKeeper()
-    try:
-        with watching(keeper):
-            yield args
-    finally:
-        for array, before in keeper.read.values():
-            if array.flags.writeable:
-                array[...] = before
+    read, made = dict[int, tuple[Any, Any]](), list[Any]()
+
+    def saw(op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        for array in [x.value for x in xs]:
+            if not any(array is each for each in made):
+                read.setdefault(id(array), (array, array.copy()))
+        made.append(y.value)
+
+    with watching(OpWatcher(saw)):
+        yield args
+    for array, before in read.values():
+        if array.flags.writeable:
+            array[...] = before
 
 
 def watch(saw: Saw) -> AbstractContextManager[Any]:
-    return watching(OpWatcher(saw))
+    def report(op: Any, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        at = place()
+        saw("" if isinstance(op, Alias) else sign_of(op), [y], xs, at.line if at else 0)
+
+    return watching(OpWatcher(report))
 
 
 class OwnTraces:
@@ -110,13 +97,13 @@ class OwnTraces:
         graph = trace.graph
         outputs = [y for y in graph.outputs if y is not None]
         picture, box_of = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
-        boxed = [node for node in graph.nodes if node in box_of and whole(node) is node]
-        lines = {box_of[node]: line for node in boxed if (line := line_of(node))}
-        order = [box_of[node] for node in boxed if node.inputs]
-        effects = {box_of[node] for node in boxed if node.op.effect}
-        branches = {box_of[node]: words_of(node.op) for node in box_of if isinstance(node.op, Cond)}
-        inner = {box_of[node]: lines_in(node.op) for node in box_of if isinstance(node.op, Control)}
-        run = StaticRun(picture, lines, [], order, effects, branches, inner=inner, drops=True)
+        run = StaticRun([*picture.boxes], [*picture.arrows], drops=True)
+        for node in (x for x in graph.nodes if x in box_of and whole(x) is x):
+            box = box_of[node]
+            run.order += [box] * bool(node.inputs)
+            run.lines[box] = line_of(node)
+            run.effects |= {box} if node.op.effect else set()
+            run.inner |= {box: lines_in(node.op)} if isinstance(node.op, Control) else {}
         arrays = arrays_of(self.traced, args, trace)
         values = {box_of[x]: format_array(array) for x, array in zip(graph.inputs, arrays) if x in box_of}
 
@@ -125,28 +112,30 @@ class OwnTraces:
             with redirect_stdout(PrintRecorder(events)):
                 y = value(node, *xs)
             if node in box_of and whole(node) is node:
-                values[box_of[node]] = format_results(node, y, graph)
+                read = {x.op.i for x in graph.nodes if isinstance(x.op, TupleGet) and x.inputs[0] is node}
+                values[box_of[node]] = format_results(node, y, read)
                 run.prints[box_of[node]] = "".join(event.text for event in events)
-                run.taken |= {box_of[node]: "true" if xs[0] else "false"} if isinstance(node.op, Cond) else {}
+                if isinstance(node.op, Cond):
+                    signs = {"true": signs_of(node.op.true), "false": signs_of(node.op.false)}
+                    run.add_branches(box_of[node], "true" if xs[0] else "false", signs)
             return y
 
         results = walk_graph(graph, arrays, evaluate)
         edited = {edit.input: results[edit.result] for edit in trace.edits}
         found = {"argument": [edited.get(i, x) for i, x in enumerate(arrays)], "result": results}
         run.results = [result_at(at, found) for at in trace.places]
-        boxes = (replace(box, value=values.get(box.id, box.value)) for box in picture.boxes)
-        return replace(run, picture=Picture(tuple(boxes), picture.arrows))
+        run.boxes = [replace(box, value=values.get(box.id, box.value)) for box in picture.boxes]
+        return run
 
 
 def trace(f: Callable[..., Any]) -> OwnTraces:
     return OwnTraces(function(getattr(f, "python_function", f)))
 
 
-def format_results(node: Node, y: Any, graph: Graph) -> str:
-    """The value of a node; of a branch or a loop without what is for backward alone, or only orders effects."""
+def format_results(node: Node, y: Any, read: set[int]) -> str:
+    """The value of a node; of a branch or a loop, the results that are read. The last one only orders effects."""
     ys = y if isinstance(y, tuple) else (y,)
     if isinstance(node.op, Control) and isinstance(y, tuple):
-        read = {x.op.i for x in graph.nodes if isinstance(x.op, TupleGet) and x.inputs[0] is node}
         ys = tuple(y[i] for i in range(max(len(y) - 1, 1)) if i in read)
     return join_names([*map(format_array, ys)])
 
@@ -170,11 +159,6 @@ def lines_in(op: Control) -> set[int]:
     """The source lines of the ops in a branch or a loop."""
     nodes = [node for graph in op.graphs for node in graph.nodes]
     return {*map(line_of, nodes)}.union(*(lines_in(x.op) for x in nodes if isinstance(x.op, Control)))
-
-
-def words_of(op: Cond) -> str:
-    """What both branches do: true: + 1 | false: as it is."""
-    return words_for({"true": signs_of(op.true), "false": signs_of(op.false)})
 
 
 def signs_of(graph: Graph) -> list[str]:

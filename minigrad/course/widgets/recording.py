@@ -23,8 +23,8 @@ from ...engine.core.node import place
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, ignore_late_stops, stop
 
-MOST_LINES = 2000  # lines that may run before a function counts as endless
 MOST_PRINTED = 2000  # characters of output that a step holds
+MOST_LINES = 2000  # lines that may run before a function counts as endless
 SECONDS = 10.0  # time limit, for code whose lines Python does not trace
 
 
@@ -36,6 +36,17 @@ class LineLimit(BaseException):
     """Raised inside the function at the line limit. A learner's `except Exception` does not catch it."""
 
 
+def format_value(x: Any, framework: Framework) -> str:
+    """An argument or a result as a short text."""
+    return framework.describe(x).value if framework.is_tensor(x) else truncate_text(repr(x))
+
+
+def truncate_text(text: str) -> str:
+    """The text, cut after 2000 characters, with the number of characters that were cut."""
+    more = len(text) - MOST_PRINTED
+    return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
+
+
 @dataclass(frozen=True)
 class LineEvent:
     """A line of the function is about to run."""
@@ -45,10 +56,7 @@ class LineEvent:
 
 @dataclass(frozen=True)
 class OpEvent:
-    """An op has computed ys from xs. The boxes, of the op and of xs, have their values at that moment.
-
-    An op without a symbol is a new name: y is what x is, such as the result of an edit in place.
-    """
+    """An op has computed ys from xs. Its box and those of xs, the operands, have the values of that moment."""
 
     line: int
     box: Box
@@ -74,8 +82,7 @@ class RunRecording:
 
     given     its arguments that are tensors, each with a box that has its value before the run
     names     id of a tensor → the function's last variable name for it
-    result    its return value; None if it raised
-    text      that value as text
+    result    its return value; None if it raised. `text` has its leaves
     error     the exception that it raised, if any
     """
 
@@ -115,8 +122,8 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework)
                 events.append(LineEvent(frame.f_lineno))
 
     def saw(sign: str, ys: Sequence[Any], xs: Sequence[Any], line: int = 0) -> None:
-        box, operands = op_box(sign, [*map(framework.describe, ys)]), [*map(framework.describe, xs)]
-        events.append(OpEvent(line, box, ys, xs, operands))
+        box = op_box(sign, [framework.describe(y) for y in ys])
+        events.append(OpEvent(line, box, ys, xs, [framework.describe(x) for x in xs]))
 
     try:
         with framework.prepare(f, args) as args:
@@ -131,17 +138,6 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework)
     except Exception as error:
         recording.error = error
     return recording
-
-
-def format_value(x: Any, framework: Framework) -> str:
-    """An argument or a result as a short text."""
-    return framework.describe(x).value if framework.is_tensor(x) else truncate_text(repr(x))
-
-
-def truncate_text(text: str) -> str:
-    """The text, cut after 2000 characters, with the number of characters that were cut."""
-    more = len(text) - MOST_PRINTED
-    return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
 @contextmanager

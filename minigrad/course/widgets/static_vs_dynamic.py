@@ -31,7 +31,7 @@ from .recording import TooLong, format_value, truncate_text
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
 NOT_IN_GRAPH = {  # what becomes of a statement that adds nothing to the graph
-    "for": "The loop is unrolled: each turn of it adds boxes of its own",
+    "for": "The loop is unrolled: the graph gets what each turn builds",
     "if": "Only the branch that Python takes now will be in the graph",
 }
 NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
@@ -75,7 +75,7 @@ class StaticVsDynamic(Film):
     @property
     def svg(self) -> str:
         written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
-        return side_by_side(self.looks, [left, written, right])
+        return side_by_side([left, written, right], self.looks)
 
 
 def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> Framework:

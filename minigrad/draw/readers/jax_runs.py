@@ -15,7 +15,7 @@ from jax._src.core import EvalTrace, set_current_trace  # no public module repor
 from jax.extend.core import Literal
 
 from ..picture import Box
-from ..static_run import SIGNS, RunBuilder, Saw, StaticRun, op_box, own_line
+from ..static_run import SIGNS, Saw, StaticRun, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax_run import array_of, bind
@@ -30,7 +30,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def describe(x: Any) -> Box:
-    if not isinstance(x, jax.Array):
+    if not hasattr(x, "dtype") or isinstance(x, int | float):  # JAX's own subclasses of int and float
         return Box("", "constant", "", "", "", number(x), "")
     return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
 
@@ -99,47 +99,43 @@ class JaxprTraces:
         return jaxpr
 
     def run(self, *args: Any) -> StaticRun:
-        closed, static = self.trace_for(*args), static_arguments(args)
+        closed, static, captured = self.trace_for(*args), static_arguments(args), names(self.f)
         given = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
         values = [*closed.consts, *map(jax.numpy.asarray, given)]
-        captured = names(self.f)
         known = [*(captured.get(id(x), "constant") for x in closed.consts), *names_of(closed, closed.jaxpr.invars)]
-        run = JaxprRun(self.f.__code__)
-        for var, x, name in [*zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values, known)][::-1]:
-            run.values[var], run.box_of[var] = x, run.boxes.add(replace(describe(x), name=name))
+        env = dict(zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values))
+        run = StaticRun(box_of={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
         for eqn in closed.jaxpr.eqns:
-            run.add(eqn)
+            add_equation(run, env, eqn, self.f.__code__)
         with redirect_stdout(StringIO()):
-            return run.boxes.finish(jax.tree.leaves(self.jit(args)(*args)))
+            run.results = jax.tree.leaves(self.jit(args)(*args))
+        return run
 
 
 def trace(f: Any) -> JaxprTraces:
     return JaxprTraces(getattr(f, "__wrapped__", f))
 
 
-class JaxprRun:
-    """Runs equations one by one, and makes a box for each."""
+def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) -> None:
+    """Run an equation, and add its box. env: variable → its value."""
+    xs = [x.val if isinstance(x, Literal) else env[x] for x in eqn.invars]
+    with redirect_stdout(StringIO()) as printed:
+        ys = bind(eqn, xs, (), ())
+        jax.effects_barrier()
+    env.update(zip(eqn.outvars, ys))
+    operands = [describe(x) if isinstance(var, Literal) else var for var, x in zip(eqn.invars, xs)]
+    frames = eqn.source_info.traceback.frames if eqn.source_info.traceback else ()
+    line = own_line([(frame.file_name, frame.line_num) for frame in reversed(frames)], code)
+    box = run.add_op(sign_of(eqn.primitive.name, eqn.params), [*map(describe, ys)], operands, line)
+    run.box_of.update(dict.fromkeys(eqn.outvars, box))
+    run.prints[box] = printed.getvalue()
+    if branches := eqn.params.get("branches"):
+        labels = ["false", "true"] if len(branches) == 2 else [f"branch {i}" for i in range(len(branches))]
+        signs = {label: [*map(sign_with_numbers, open_jaxpr(branch).eqns)] for label, branch in zip(labels, branches)}
+        run.add_branches(box, labels[int(xs[0])], dict(reversed(signs.items())))
 
-    def __init__(self, code: CodeType):
-        self.code, self.boxes = code, RunBuilder()
-        self.values, self.box_of = dict[Any, Any](), dict[Any, str]()
 
-    def add(self, eqn: Any) -> None:
-        xs = [x.val if isinstance(x, Literal) else self.values[x] for x in eqn.invars]
-        with redirect_stdout(StringIO()) as printed:
-            ys = bind(eqn, xs, (), ())
-            jax.effects_barrier()
-        self.values.update(zip(eqn.outvars, ys))
-        operands = [describe(x) if isinstance(var, Literal) else self.box_of[var] for var, x in zip(eqn.invars, xs)]
-        frames = eqn.source_info.traceback.frames if eqn.source_info.traceback else ()
-        line = own_line([(frame.file_name, frame.line_num) for frame in reversed(frames)], self.code)
-        box = self.boxes.add(op_box(sign_of(eqn.primitive.name, eqn.params), [*map(describe, ys)]), operands, line)
-        self.box_of.update(dict.fromkeys(eqn.outvars, box))
-        self.boxes.prints[box] = printed.getvalue()
-        branches = [
-            [sign_of(x.primitive.name, x.params) for x in open_jaxpr(branch).eqns]
-            for branch in eqn.params.get("branches", ())
-        ]
-        if branches:
-            labels = ["false", "true"] if len(branches) == 2 else [f"branch {i}" for i in range(len(branches))]
-            self.boxes.add_branches(box, labels[int(xs[0])], dict([*zip(labels, branches)][::-1]))
+def sign_with_numbers(eqn: Any) -> str:
+    """The symbol of an equation, with its numbers: + 1."""
+    numbers = [describe(x.val).value for x in eqn.invars if isinstance(x, Literal)]
+    return " ".join([sign_of(eqn.primitive.name, eqn.params), *numbers])

@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import replace
-from inspect import getclosurevars
 from io import StringIO
 from operator import getitem
 from types import FunctionType, MethodType
 from typing import Any, cast
 
 import torch
-import torch._dynamo  # takes seconds, which are not the user's function's
 from torch import Tensor, fx
+from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 from torch.nn import Module, Parameter
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -24,7 +23,7 @@ from ...engine.base.pytree import leaves
 from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Box
-from ..static_run import SIGNS, RunBuilder, Saw, StaticRun, op_box, own_line
+from ..static_run import SIGNS, Saw, StaticRun, own_line, reachable
 from ..words import number
 from .pytorch_calls import preserve
 from .pytorch_run import content
@@ -52,15 +51,6 @@ def names(f: Any) -> dict[int, str]:
     return names_in(reachable(f), lambda x: id(x) if isinstance(x, Tensor) else None)
 
 
-def reachable(f: Any) -> dict[str, Any]:
-    """The variables that f reads outside its own; for the forward of a module, its parameters and buffers."""
-    if isinstance(f, MethodType):
-        owner = f.__self__
-        return {**dict(owner.named_parameters()), **dict(owner.named_buffers())} if isinstance(owner, Module) else {}
-    found = getclosurevars(f)
-    return {**found.globals, **found.nonlocals}
-
-
 class watch(TorchFunctionMode):
     """Reports each op as the user wrote it."""
 
@@ -70,8 +60,6 @@ class watch(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         y = func(*args, **(kwargs or {}))
-        if torch.compiler.is_dynamo_compiling():  # a branch of torch.cond
-            return y
         if ys := [*tensors_in(y)]:
             name = getattr(func, "__name__", type(func).__name__)
             sign, xs = sign_and_operands(func.__self__.__name__ if name == "__get__" else name, args, kwargs or {})
@@ -102,7 +90,14 @@ def is_parameter(x: Tensor | fx.Node) -> bool:
 
 @contextmanager
 def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    with preserve(modules_of(f, Module, args), trains=True):
+    held = [x for x in tensors_in([*reachable(f).values()]) if not isinstance(x, Parameter)]
+    with ExitStack() as restore:
+        for x in held:
+            restore.enter_context(_unsafe_preserve_version_counter(x))
+            restore.callback(setattr, x, "data", x.data)
+            x.data = x.data.clone()
+        restore.enter_context(preserve(modules_of(f, Module, args), trains=True))
+        restore.enter_context(torch.compiler.set_stance("force_eager"))  # torch.cond compiles, else
         yield copies(args)
 
 
@@ -135,7 +130,8 @@ class ExportTraces:
         module = self.trace_for(*args)
         with prepare(self.f, args) as given, preserve({"": module}, trains=False):
             runner = GraphRunner(module, self.f)
-            return runner.boxes.finish(leaves(runner.run(*given)))
+            runner.found.results = leaves(runner.run(*given))
+        return runner.found
 
 
 @contextmanager
@@ -159,37 +155,36 @@ class GraphRunner(fx.Interpreter):
 
     def __init__(self, module: fx.GraphModule, f: Any):
         super().__init__(module)
-        self.code, self.boxes, self.box_of = f.__code__, RunBuilder(), dict[Any, str | Box]()
+        self.code, self.found = f.__code__, StaticRun()
         self.names = names_in(reachable(f), lambda x: memory_of(x) if isinstance(x, Tensor) else None)
 
     def run_node(self, node: fx.Node) -> Any:
-        before: Any = node.args[0] if node.target is getitem else None
+        box_of, before = self.found.box_of, cast(Any, node.args[0] if node.target is getitem else None)
         is_part = isinstance(before, fx.Node) and isinstance(self.env[before], list | tuple)
         y = super().run_node(node)
         if is_part:
-            self.box_of[node] = self.box_of[before]
+            box_of[node] = box_of[before]
         elif node.op == "call_function" and [*tensors_in(y)]:
-            self.box_of[node] = self.add_op(node, [*tensors_in(y)])
+            box_of[node] = self.add_op(node, [describe(x) for x in tensors_in(y)])
         elif isinstance(y, Tensor):
             name = node.name if node.op == "placeholder" else self.names.get(memory_of(y), node.name)
-            self.box_of[node] = replace(describe(y), name=name)
+            box_of[node] = replace(describe(y), name=name)
         return y
 
-    def add_op(self, node: fx.Node, ys: list[Tensor]) -> str:
+    def add_op(self, node: fx.Node, results: list[Box]) -> str:
         sign, xs = operands_of(node)
-        for x in xs:
-            if isinstance(leaf := self.box_of.get(x), Box):  # a leaf gets its place at its first use
-                self.box_of[x] = self.boxes.add(leaf)
-        operands = [self.box_of.get(x) or describe(x) for x in xs if x in self.box_of or not isinstance(x, fx.Node)]
+        operands = [x if x in self.found.box_of else describe(x) for x in xs if not self.is_graph(x)]
         frames = re.findall(r'File "(.+)", line (\d+)', node.stack_trace or "")
         line = own_line([(file, int(n)) for file, n in frames], self.code)
-        box = self.boxes.add(op_box(sign, [describe(y) for y in ys]), operands, line)
+        box = self.found.add_op(sign, results, operands, line)
         if sign == "cond":
-            inputs: Any = node.args[:3]
-            test, *graphs = (self.env[x] for x in inputs)
-            words = dict(zip(("true", "false"), map(words_of, graphs)))
-            self.boxes.add_branches(box, str(bool(test)).lower(), words)
+            test, *graphs = map(self.env.get, cast(Any, node.args[:3]))
+            signs = dict(zip(("true", "false"), map(signs_of, graphs)))
+            self.found.add_branches(box, str(bool(test)).lower(), signs)
         return box
+
+    def is_graph(self, x: Any) -> bool:
+        return isinstance(x, fx.Node) and isinstance(self.env[x], fx.GraphModule)
 
 
 def operands_of(node: fx.Node) -> tuple[str, list[Any]]:
@@ -197,7 +192,7 @@ def operands_of(node: fx.Node) -> tuple[str, list[Any]]:
     return sign_and_operands(getattr(target, "overloadpacket", target).__name__, node.args, node.kwargs)
 
 
-def words_of(module: fx.GraphModule) -> list[str]:
+def signs_of(module: Any) -> list[str]:
     """The symbols of a graph's ops, with numbers: + 1."""
     ops = [operands_of(node) for node in module.graph.nodes if node.op == "call_function"]
     return [" ".join([sign, *(describe(x).value for x in xs if not isinstance(x, fx.Node))]) for sign, xs in ops]

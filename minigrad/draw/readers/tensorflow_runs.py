@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import getclosurevars
 from typing import Any
 
 import tensorflow as tf
@@ -17,7 +16,7 @@ from tensorflow.python.util.tf_stack import extract_stack
 
 from ..names import names_in
 from ..picture import Box
-from ..static_run import SIGNS, RunBuilder, Saw, StaticRun, op_box, own_line
+from ..static_run import SIGNS, Saw, StaticRun, own_line, reachable
 from ..tensors import format_array
 from .nested import spec_text
 from .tensorflow import GraphReader
@@ -29,7 +28,7 @@ TYPES = {
 }  # fmt: skip
 SHAPED = "Sum", "Mean", "Max", "Min", "Prod", "Reshape", "Transpose", "ExpandDims", "Tile", "StridedSlice", "ConcatV2"
 PARTS = "then_branch", "else_branch", "body", "cond"
-ALIASES = "Identity", "ReadVariableOp", "StringFormat"  # ops without boxes: their first operand stands for them
+HIDDEN = "Placeholder", "Const", "Identity", "ReadVariableOp", "NoOp"  # no symbols in branches
 
 
 def is_tensor(x: Any) -> bool:
@@ -38,16 +37,11 @@ def is_tensor(x: Any) -> bool:
 
 def describe(x: Any) -> Box:
     kind, spec = ("leaf", spec_text(x.dtype.base_dtype.name, x.shape)) if x.shape.rank else ("constant", "")
-    return Box("", kind, "", "", spec, "…" if x.dtype == tf.string else format_array(x.numpy()), "")
+    return Box("", kind, "", "", spec, repr(x.numpy()) if x.dtype == tf.string else format_array(x.numpy()), "")
 
 
 def names(f: Any) -> dict[int, str]:
     return names_in(reachable(f), lambda x: id(x) if is_tensor(x) else None)
-
-
-def reachable(f: Any) -> dict[str, Any]:
-    found = getclosurevars(f)
-    return {**found.globals, **found.nonlocals}
 
 
 @contextmanager
@@ -66,7 +60,7 @@ def watch(saw: Saw) -> Iterator[None]:
     def report(type: str, xs: Any, attrs: Any, ys: Any, op_name: Any = None, graph: Any = None) -> None:
         if type == "PrintV2":  # TensorFlow writes to stderr without Python
             sys.stdout.write(xs[0].numpy().decode() + "\n")
-        elif ys and graph is None and all(y.dtype not in (tf.string, tf.resource) for y in ys):
+        elif ys and graph is None and all(is_value(y) and y.dtype != tf.string for y in ys):
             saw(sign_of(type), ys, operands_of(type, xs))
 
     add_op_callback(report)
@@ -108,9 +102,10 @@ class FunctionTraces:
     def run(self, *args: Any) -> StaticRun:
         concrete = self.trace_for(*args)
         with prepare(self.f, args):
-            run = GraphRun(concrete, self.f, [x for x in tf.nest.flatten(args) if is_tensor(x)])
+            run = GraphRun(concrete, self.f, [x for x in tf.nest.flatten(args) if is_tensor(x)]).found
         with prepare(self.f, args):
-            return run.boxes.finish(tf.nest.flatten(self.traced(*args)))
+            run.results = tf.nest.flatten(self.traced(*args))
+        return run
 
 
 def trace(f: Any) -> FunctionTraces:
@@ -123,68 +118,47 @@ def line_in(f: Any, stack: Any) -> int:
 
 
 class GraphRun:
-    """Boxes for the ops of a graph, with the values of one run."""
+    """Boxes for the ops of a graph, with the values of one run. Each read of a variable is a leaf."""
 
     def __init__(self, concrete: Any, f: Any, args: Sequence[Any]):
-        self.f, self.graph, self.boxes = f, concrete.graph, RunBuilder()
-        self.reader = GraphReader(self.graph, [])
-        own = {id(x.handle): (name, x) for name, x in reachable(f).items() if isinstance(x, tf.Variable)}
-        held = [(own.get(id(outer), ("", outer)), inner) for outer, inner in self.graph.captures]
-        self.values = {inner.ref(): x for (_, x), inner in held}
-        self.names = {inner.ref(): name or names(f).get(id(x), "captured") for (name, x), inner in held}
-        ops = self.graph.get_operations()
-        ys = [
-            y for op in ops if op.type != "Placeholder" for y in op.outputs if y.dtype not in (tf.resource, tf.variant)
-        ]
-        given = [x for x in concrete.inputs if x.ref() not in self.values]
-        self.values |= zip([x.ref() for x in given], args)
-        run = WrappedFunction(self.graph, VariableHolder()).prune(given, ys)
-        self.values |= zip([y.ref() for y in ys], run(*args) if ys else ())
-        self.box_of: dict[Any, str | Box] = {}
-        for op in ops:
-            self.add(op)
+        self.f, graph, self.found = f, concrete.graph, StaticRun()
+        self.function = GraphReader(graph, []).function
+        known = {id(getattr(x, "handle", x)): name for name, x in reachable(f).items()}
+        self.names = {inner.ref(): known.get(id(outer), "captured") for outer, inner in graph.captures}
+        self.values = {inner.ref(): outer for outer, inner in graph.captures if is_value(outer)}
+        given = [x for x in concrete.inputs if x.ref() not in self.names]
+        made = [y for op in graph.get_operations() if op.type != "Placeholder" for y in op.outputs if is_value(y)]
+        run = WrappedFunction(graph, VariableHolder()).prune(given, made)
+        self.values |= zip([x.ref() for x in (*given, *made)], (*args, *(run(*args) if made else ())))
+        for op in graph.get_operations():
+            if op.type not in ("NoOp", "StringFormat"):
+                box = self.found.box_of.get(op.inputs[0].ref()) if op.type == "Identity" else self.box(op)
+                self.found.box_of |= {y.ref(): box for y in op.outputs if box is not None}
 
-    def add(self, op: Any) -> None:
-        box: str | Box | None = None
-        if op.type in ALIASES:
-            box = self.box_of.get(op.inputs[0].ref())
-        elif op.type in ("Placeholder", "Const"):
-            value = self.values.get(op.outputs[0].ref())
-            box = (
-                describe(value)
-                if (value is not None and value.dtype not in (tf.string, tf.resource)) or is_variable(value)
-                else None
-            )
-            if op.type == "Placeholder" and box is not None:
-                box = self.boxes.add(replace(box, kind="leaf", name=self.names.get(op.outputs[0].ref(), op.name)))
-        elif op.type != "NoOp":
-            box = self.add_op(op)
-        if box is not None:
-            self.box_of.update((y.ref(), box) for y in op.outputs)
+    def box(self, op: Any) -> str | Box | None:
+        """The box of an op; None for a variable, which has none until it is read."""
+        refs = [y.ref() for y in op.outputs if y.ref() in self.values]
+        if op.type not in ("Placeholder", "Const", "ReadVariableOp"):
+            return self.add_op(op, [y for y in op.outputs if y.consumers()] or op.outputs)
+        source = op.inputs[0] if op.inputs else op.outputs[0]
+        name = "" if op.type == "Const" else self.names.get(source.ref(), op.name)
+        boxes = [describe(self.values[ref]) for ref in refs]
+        return replace(boxes[0], name=name, kind="leaf" if name else boxes[0].kind) if boxes else None
 
-    def add_op(self, op: Any) -> str:
-        operands = [self.box_of[x.ref()] for x in operands_of(op.type, op.inputs) if x.ref() in self.box_of]
-        known = [y for y in op.outputs if y.ref() in self.values and y.dtype != tf.string]
-        ys = [self.values[y.ref()] for y in [y for y in known if y.consumers()] or known]
-        box = self.boxes.add(op_box(sign_of(op.type), [*map(describe, ys)]), operands, line_in(self.f, op.traceback))
+    def add_op(self, op: Any, ys: Sequence[Any]) -> str:
+        xs, sign, attr = [x.ref() for x in operands_of(op.type, op.inputs)], sign_of(op.type), op.node_def.attr
+        results = [describe(self.values[y.ref()]) for y in ys if is_value(y)]
+        operands = [x for x in xs if x in self.found.box_of]
+        box = self.found.add_op(sign, results, operands, line_in(self.f, op.traceback))
         if op.type == "PrintV2":
-            self.boxes.prints[box] = self.values[op.inputs[0].ref()].numpy().decode() + "\n"
-        attr = op.node_def.attr
-        graphs = [self.reader.function(op, attr[key].func.name) for key in PARTS if key in attr]
-        if graphs:
-            inner = [x for graph in graphs for x in graph.get_operations()]
-            self.boxes.inner[box] = {line for x in inner if (line := line_in(self.f, x.traceback))}
-        if sign_of(op.type) == "if":
-            words = dict(zip(("true", "false"), map(words_of, graphs)))
-            self.boxes.add_branches(box, str(bool(self.values[op.inputs[0].ref()])).lower(), words)
+            self.found.prints[box] = self.values[op.inputs[0].ref()].numpy().decode() + "\n"
+        if graphs := [self.function(op, attr[key].func.name).get_operations() for key in PARTS if key in attr]:
+            self.found.inner[box] = {line for ops in graphs for x in ops if (line := line_in(self.f, x.traceback))}
+        if sign == "if":
+            signs = [[sign_of(x.type) for x in ops if x.type not in HIDDEN] for ops in graphs]
+            self.found.add_branches(box, str(bool(self.values[xs[0]])).lower(), dict(zip(("true", "false"), signs)))
         return box
 
 
-def is_variable(x: Any) -> bool:
-    return isinstance(x, tf.Variable)
-
-
-def words_of(graph: Any) -> list[str]:
-    return [
-        sign_of(op.type) for op in graph.get_operations() if op.type not in (*ALIASES, "Placeholder", "Const", "NoOp")
-    ]
+def is_value(x: Any) -> bool:
+    return x.dtype not in (tf.resource, tf.variant)

@@ -1,0 +1,79 @@
+"""StaticVsDynamic of a JAX function: what the film says is what JAX did, eagerly and by its jaxpr."""
+
+import numpy as np
+import pytest
+
+from minigrad.course.widgets import StaticVsDynamic
+from minigrad.course.widgets.eager_run import EagerRun
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: pip install jax==0.10.2")
+runs = pytest.importorskip("minigrad.draw.readers.jax_runs")
+ONE, TWO = jax.numpy.array([1.0, 2.0]), jax.numpy.array([0.25, 1.0, 4.0])
+
+
+def road(x, training):
+    print("called")
+    y = 1 - x * 2
+    if training:
+        y = jax.nn.relu(y)
+    for i in range(2):
+        y = y * 0.5 + i
+    jax.debug.print("y is {}", y)
+    return jax.lax.cond(y[0] > 3, lambda y: y + 1, lambda y: y * y, y)
+
+
+def refused(x):
+    y = x * 2
+    if y[0] > 3:
+        return y + 1
+    return y
+
+
+def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
+    widget = StaticVsDynamic(jax.jit(road, static_argnums=1), cases=[(ONE, True), (ONE * 2, True), (TWO, False)])
+    lines = [step["say"].split("traced, ")[1] for step in widget.steps[1:9]]
+    texts = [step.get("text", {}).get("right says") for step in widget.steps]
+    starts = [film["steps"][0]["say"] for film in widget.films]
+
+    assert lines[0].startswith("it adds nothing and prints")
+    assert lines[2:4] == [
+        "it adds nothing. Only the branch that Python takes now will be in the graph.",
+        "it adds 1 box.",
+    ]
+    assert lines[4:6] == [
+        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
+        "it adds 2 boxes.",
+    ]
+    assert texts[1] == "while tracing: called\n"
+    assert texts[-2] == "while tracing: called\nwhile running: y is [1. 1.]\n"
+    assert ["is there already" in start for start in starts] == [False, True, False]
+    assert "This is trace 2" in starts[2]
+    assert "false: ×<" in widget.film["panels"][2]["html"]
+
+
+def test_values_and_results_are_those_of_jax_to_the_bit():
+    traces = runs.trace(road)
+    traces.trace_for(TWO, False)
+    run, left = traces.run(TWO, False), EagerRun(road, (TWO, False), runs)
+    jaxpr = jax.make_jaxpr(road, static_argnums=1)(TWO, False)
+
+    assert np.array_equal(run.results[0], jax.jit(road, static_argnums=1)(TWO, False))
+    assert np.array_equal(left.recording.result, road(TWO, False))
+    assert len(run.order) == len(jaxpr.eqns)
+    assert [box.value for box in left.boxes] == [box.value for box in run.boxes if box.op != "debug_print"]
+
+
+def test_an_if_on_an_array_is_refused_and_its_line_is_marked():
+    last = StaticVsDynamic(refused, ONE).steps[-1]
+
+    assert (
+        "cannot be traced: line 3 needs a value, and there is none while tracing. TracerBoolConversion" in last["say"]
+    )
+    assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
+
+
+def test_arguments_and_results_may_be_no_arrays():
+    assert (
+        StaticVsDynamic(lambda x: x * 2, 3.0, framework="jax").steps[-1]["say"].startswith("Both have the same result")
+    )
+    assert "It cannot be traced: " in StaticVsDynamic(lambda x: "text", ONE).steps[-1]["say"]

@@ -1,0 +1,73 @@
+"""StaticVsDynamic of a TensorFlow function: what the film says is what TensorFlow and AutoGraph did."""
+
+import numpy as np
+import pytest
+
+from minigrad.course.widgets import StaticVsDynamic
+from minigrad.course.widgets.eager_run import EagerRun
+
+tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tensorflow-cpu==2.21.0")
+runs = pytest.importorskip("minigrad.draw.readers.tensorflow_runs")
+W = tf.Variable([0.5, -1.0])
+ONE, TWO = tf.constant([1.0, 2.0]), tf.constant([3.0, 2.0])
+
+
+def road(x, training):
+    print("called")
+    y = 1 - x * W
+    if training:
+        y = tf.exp(y)
+    for i in range(2):
+        y = y * 0.5 + i
+    if y[0] > 3:
+        y = y + 1
+    W.assign_add(x)
+    tf.print("y is", y)
+    return y
+
+
+def refused(x):
+    y = x * 2
+    if y.numpy()[0] > 3:
+        return y + 1
+    return y
+
+
+def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
+    widget = StaticVsDynamic(tf.function(road), cases=[(ONE, True), (TWO, True), (ONE, False)])
+    lines = [step["say"].split("traced, ")[1] for step in widget.steps[1:11]]
+    texts = [step.get("text", {}).get("right says") for step in widget.steps]
+    starts = [film["steps"][0]["say"] for film in widget.films]
+
+    assert lines[0].startswith("it adds nothing and prints")
+    assert lines[2:4] == [
+        "it adds nothing. Only the branch that Python takes now will be in the graph.",
+        "it adds 1 box.",
+    ]
+    assert lines[4:6] == [
+        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
+        "it adds 2 boxes.",
+    ]
+    assert lines[9] == "it adds 3 boxes."
+    assert texts[1] == "while tracing: called\n"
+    assert texts[-2].startswith("while tracing: called\nwhile running: y is [")
+    assert ["is there already" in start for start in starts] == [False, True, False]
+    assert "false: as it is" in widget.film["panels"][2]["html"]
+    assert W.numpy().tolist() == [0.5, -1]
+
+
+def test_values_and_results_are_those_of_tensorflow_to_the_bit():
+    traces = runs.trace(road)
+    traces.trace_for(TWO, False)
+    run, left = traces.run(TWO, False), EagerRun(road, (TWO, False), runs)
+
+    assert np.array_equal(run.results[0], left.recording.result)
+    assert np.array_equal(run.results[0], [0.875, 1.75])
+    assert [box.value for box in run.boxes if box.op == "×"] == [box.value for box in left.boxes if box.op == "×"]
+
+
+def test_what_needs_a_value_is_refused_and_its_line_is_marked():
+    last = StaticVsDynamic(refused, ONE).steps[-1]
+
+    assert last["say"].endswith("AttributeError: 'SymbolicTensor' object has no attribute 'numpy'")
+    assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}

@@ -1,0 +1,125 @@
+"""StaticVsDynamic of a PyTorch function: what the film says is what PyTorch and torch.export did."""
+
+import pytest
+
+from minigrad.course.widgets import StaticVsDynamic
+from minigrad.course.widgets.eager_run import EagerRun
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+runs = pytest.importorskip("minigrad.draw.readers.pytorch_runs")
+W = torch.tensor([0.5, -1.0])
+ONE, TWO = torch.tensor([1.0, 2.0]), torch.tensor([0.25, 1.0, 4.0])
+
+
+def road(x, training):
+    print("called")
+    y = 1 - x * 2
+    if training:
+        y += 1
+    for i in range(2):
+        y = y * 0.5 + i
+    return torch.cond(y.sum() > 3, lambda y: y + 1, lambda y: y * y, (y,)).exp()
+
+
+def refused(x):
+    y = x * W
+    if y.sum() > 3:
+        return y + 1
+    return y
+
+
+def says(widget):
+    return [step["say"] for step in widget.steps]
+
+
+def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
+    widget = StaticVsDynamic(road, cases=[(ONE, True), (ONE * 2, True), (ONE, False), (TWO, False)])
+    traced = [line.split("traced, ")[1] for line in says(widget)[1:8]]
+    starts = []
+    for i in range(4):
+        widget.choice = [i]
+        starts.append(says(widget)[0])
+        assert says(widget)[-1].startswith("Both have the same result: [")
+
+    assert traced[0] == "it adds nothing and prints, for it is Python that runs while tracing."
+    assert traced[2:5] == [
+        "it adds nothing. Only the branch that Python takes now will be in the graph.",
+        "it adds 1 box.",
+        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
+    ]
+    assert traced[5] == "it adds 2 boxes."
+    assert "the static graph is there already" in starts[1]
+    assert ["This is trace " in start for start in starts] == [False, False, True, True]
+    assert ">true: + 1<" in widget.film["panels"][2]["html"]
+
+
+def test_values_and_results_are_those_of_pytorch_to_the_bit():
+    traces = runs.trace(road)
+    traces.trace_for(TWO, False)
+    run = traces.run(TWO, False)
+    program = torch.export.export(traces.module, (TWO, False))
+    left = EagerRun(road, (TWO, False), runs)
+
+    assert torch.equal(run.results[0], program.module()(TWO, False))
+    assert torch.equal(run.results[0], left.recording.result)
+    assert len(run.order) == sum(n.op == "call_function" and n.name[:7] != "getitem" for n in program.graph.nodes)
+    assert [x.op for x in run.boxes if x.kind == "op"] == [x.op for x in left.boxes if x.kind == "op"]
+    assert [x.value for x in run.boxes] == [x.value for x in left.boxes]
+    assert traces.trace_count == 1
+
+
+def test_an_if_on_a_tensor_is_refused_and_its_line_is_marked():
+    widget = StaticVsDynamic(refused, ONE)
+
+    assert says(widget)[-1] == (
+        "Run eagerly its result is [0.5, −2]. It cannot be traced: line 3 needs a value, and there is none while "
+        "tracing. GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)"
+    )
+    assert widget.steps[-1]["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
+
+
+def editing(x):
+    x += 1
+    W.mul_(2)
+    return x * W
+
+
+def test_a_model_and_its_tensors_are_not_changed():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.norm = torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)
+
+        def forward(self, x):
+            return self.norm(torch.dropout(self.layer(x), 0.5, train=True)).mean()
+
+    net, x = Net(), torch.randn(4, 2, requires_grad=True)
+    before, version, state = {k: v.clone() for k, v in net.state_dict().items()}, W._version, torch.get_rng_state()
+    widget = StaticVsDynamic(net, x)
+    edited = StaticVsDynamic(editing, ONE)
+
+    assert says(widget)[-1].startswith("Both have the same result: ")
+    assert [say.split("computes ")[1].split(";")[0] for say in says(edited)[1:4]] == ["[2, 3]", "[1, −2]", "[2, −6]"]
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
+    assert (W.tolist(), ONE.tolist(), W._version) == ([0.5, -1], [1, 2], version)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert (net.layer.weight.grad, x.grad) == (None, None)
+
+
+@pytest.mark.parametrize(("f", "args", "framework", "error"), [
+    (torch.nn.Linear(2, 2), (ONE,), "", "Linear.forward is code of a library: take a function of your own"),
+    (road, (ONE, True), "keras", "framework must be one of 'torch', 'jax', 'tf', got 'keras'"),
+    (3, (ONE,), "", "takes a Python function, got 3"),
+])  # fmt: skip
+def test_what_cannot_be_shown_is_refused_by_name(f, args, framework, error):
+    with pytest.raises((TypeError, ValueError), match=error):
+        StaticVsDynamic(f, *args, framework=framework)
+
+
+@pytest.mark.parametrize(("f", "arg", "end"), [
+    (lambda n: torch.ones(2) * n, 3.0, "Both have the same result: [3, 3]. "),
+    (lambda x: "text", ONE, "Both have the same result: 'text'. "),
+    (lambda x: x.sum(), "text", "Here it ends: it raised AttributeError: 'str' object has no attribute 'sum'."),
+])  # fmt: skip
+def test_arguments_and_results_may_be_no_tensors(f, arg, end):
+    assert says(StaticVsDynamic(f, arg, framework="torch"))[-1].startswith(end)
