@@ -72,13 +72,13 @@ class BothModes:
             error = recording.error
             raise ValueError(f"{f.__name__} did not finish: {type(error).__name__}: {error}") from error
         self.ys = [check_output(f, y) for y in leaves(recording.result)]
+        self.refuse_too_many(f)
         names = dict(zip(self.xs, parameters(f, len(self.xs))))
         self.columns = [entry for x in self.xs for entry in entries(names[x], x)]
         outputs = [recording.names.get(id(y), "") for y in self.ys]
         letter = min({"y", "z"} - {*recording.names.values()}, default="out")
         outputs = [name or letter + str(i) * (len(outputs) > 1) for i, name in enumerate(outputs, 1)]
         self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
-        self.refuse_too_many(f)
         made = [y for e in recording.events if isinstance(e, OpEvent) for y in e.ys]
         kept = {y: recording.names.get(id(y), "") for y in made}
         self.draw(names | kept | dict(zip(self.ys, outputs)))
@@ -86,10 +86,10 @@ class BothModes:
         self.pulled, self.reverse = self.pull()
 
     def refuse_too_many(self, f: Callable[..., Any]) -> None:
-        for found, what, way in ((self.columns, "input", "inputs"), (self.rows, "output", "outputs")):
-            if not 1 <= len(found) <= MOST:
+        for tensors, what, way in ((self.xs, "input", "inputs"), (self.ys, "output", "outputs")):
+            if not 1 <= (n := sum(prod(x.shape) for x in tensors)) <= MOST:
                 raise ValueError(
-                    f"each {what} number costs a pass, so 1 to {MOST} can be shown, but {f.__name__} has {len(found)}: "
+                    f"each {what} number costs a pass, so 1 to {MOST} can be shown, but {f.__name__} has {n}: "
                     f"take fewer or smaller {way}"
                 )
 
@@ -198,6 +198,4 @@ def entries(name: str, x: Tensor) -> list[str]:
     """The names of the elements of x: "x" if it has no axes, else "x[0]", "x[1]", …"""
     if not x.shape:
         return [name]
-    if prod(x.shape) > MOST:
-        return [name] * prod(x.shape)  # too many to show: refuse_too_many will raise
     return [f"{name}[{', '.join(map(str, at))}]" for at in np.ndindex(*x.shape)]

@@ -70,12 +70,10 @@ def ast_to_lists(node: ast.AST) -> Any:
             return value
         case ast.Name(id):
             return id
-        case ast.BinOp(left, op, right):
+        case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]):
             return [type(op).__name__, ast_to_lists(left), ast_to_lists(right)]
         case ast.UnaryOp(op, x):
             return [type(op).__name__, ast_to_lists(x)]
-        case ast.Compare(left, [op], [right]):
-            return [type(op).__name__, ast_to_lists(left), ast_to_lists(right)]
         case ast.IfExp(test, yes, no):
             return ["IfExp", ast_to_lists(test), ast_to_lists(yes), ast_to_lists(no)]
         case ast.Call(ast.Name(f) | ast.Attribute(ast.Name("xp"), f), xs):

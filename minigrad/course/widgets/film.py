@@ -104,7 +104,6 @@ class Film(SteppedWidget):
     _esm = javascript("stepper", "film")
     sheets: ClassVar[tuple[str, ...]] = ("stepper", "film")
     looks = STYLE
-    still: ClassVar[int] = 0  # the index of the panel that `svg` shows
 
     shown = ("label", "index", "phases", "films", "choices", "choice")
     phases: traitlets.List[str] = traitlets.List().tag(sync=True)
@@ -124,16 +123,13 @@ class Film(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The panel `still` of the chosen film, with its CSS."""
-        return standalone_svg(self.film["panels"][self.still]["html"], self.looks)
+        """The first panel of the chosen film, with its CSS."""
+        return standalone_svg(self.film["panels"][0]["html"], self.looks)
 
     @property
     def number(self) -> int:
         """The index of the chosen film."""
-        n = 0
-        for chosen, each in zip(self.choice, self.choices):
-            n = n * len(each["options"]) + chosen
-        return n
+        return combinations([Choice(**each) for each in self.choices]).index(tuple(self.choice))
 
     @property
     def film(self) -> Plain:

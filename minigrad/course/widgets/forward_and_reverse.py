@@ -238,11 +238,8 @@ def cheaper(n: int, m: int) -> str:
     """Which mode is cheaper, and why."""
     forward, reverse = pluralize(n, "pass", "passes"), pluralize(m, "pass", "passes")
     took = f"Forward mode took {forward}, one for each input; reverse mode {reverse}, one for each output."
-    if n == m:
-        return f"{took} Neither is cheaper in passes; forward mode keeps nothing, and reverse mode keeps values."
-    if n < m:
-        return f"{took} With fewer inputs than outputs forward mode is cheaper, and it keeps nothing for later."
+    which = "Neither mode" if n == m else "Forward mode" if n < m else "Reverse mode"
     return (
-        f"{took} With fewer outputs than inputs reverse mode is cheaper. A loss is one output of all parameters: its "
-        "gradient is one pass back, however many they are."
+        f"{took} {which} is cheaper in passes; forward mode keeps nothing, and reverse mode keeps values. A loss is "
+        "one output of all parameters: its gradient is one pass back, however many they are."
     )

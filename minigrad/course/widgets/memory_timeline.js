@@ -8,7 +8,8 @@
 //   since    moment → an earlier moment: arrays saved for backward until the earlier one live to the end of this one
 //   numbers  the moments shown, if they are not all
 //   verdict  the sentences about the whole run, said at its end
-//   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches
+//   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches; `way`, the words
+//            of this one
 //   plot     left, right, top and bottom of the plot, and the bytes at its top
 
 const PHASES = ["start", "forward", "backward", "update", "end"];
@@ -62,11 +63,10 @@ const swatch = (i) => `
     <path class="mg-area mg-s${i}" d="M0,-1h18v16h-18z"/><text class="mg-sign" x="9" y="11">${MARKS[i]}</text></svg>`;
 
 // The peak of each run: bars that choose it, in a row for each number of micro-batches.
-function runsHTML({ film: { runs }, model }) {
+function runsHTML({ film: { runs, way } }) {
   const most = Math.max(...runs.map((run) => run.at(-1)));
-  const shown = model.get("choices").reduce((n, { options }, i) => n * options.length + model.get("choice")[i], 0);
   const cell = ([says, , , , peak], n) => `
-    <td><button type="button" data-run="${n}" aria-label="${says}: ${bytes(peak)} bytes"${n === shown ? ' aria-current="true"' : ""}
+    <td><button type="button" data-run="${n}" aria-label="${says}: ${bytes(peak)} bytes"${says === way ? ' aria-current="true"' : ""}
       style="--share: ${100 * peak / most}%">${bytes(peak)}</button></td>`;
   const rows = runs.map(([, checkpointing, micro, planned], n) => {
     if (planned) return "";
@@ -92,21 +92,13 @@ function listenToPointers(f, root) {
   panels.addEventListener("focusout", release);
   panels.addEventListener("click", ({ target }) => {
     const run = target.closest("[data-run]");
-    if (run) choose(f, Number(run.dataset.run));
+    if (!run) return;
+    const [, checkpointing, micro, planned] = f.film.runs[run.dataset.run], counts = f.model.get("choices")[1].options;
+    f.model.set("choice", [Number(checkpointing), counts.indexOf(String(micro)), Number(planned)]);
+    f.model.save_changes();
+    root.querySelector("[data-run][aria-current]").focus();
   });
   return root;
-}
-
-// The run with this number: the last choice varies fastest.
-function choose(f, n) {
-  const choice = [];
-  for (const { options } of [...f.model.get("choices")].reverse()) {
-    choice.unshift(n % options.length);
-    n = Math.floor(n / options.length);
-  }
-  f.model.set("choice", choice);
-  f.model.save_changes();
-  f.root.querySelector("[data-run][aria-current]").focus();
 }
 
 // The consumer and the moment at a point of the window; null outside of all areas.

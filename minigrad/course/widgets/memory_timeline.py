@@ -139,6 +139,7 @@ class MemoryTimeline(ChartFilm):
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         self.owners.append(list(owners(entries, large, numbers)))
         data = {
+            "way": str(way),
             "names": names,
             "live": [[*map(sub, b, a)] for a, b in pairwise([(0,) * 9, *(entry.live for entry in entries)])],
             "steps": [[PHASES.index(e.phase), phrases.setdefault(e.what, len(phrases))] for e in entries],

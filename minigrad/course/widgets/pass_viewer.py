@@ -8,7 +8,7 @@ live bytes and the time of a run. The last step compares the graph as it was wri
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -50,7 +50,7 @@ class PassViewer(Film):
     f       a traced function
     fast    include the passes that may change rounding, as jit_compile=True does
 
-    `text` and the screen include measured times; `repr` and the stored notebook output have only exact counts.
+    The table on the screen has measured times too; sentences, `text` and the stored output have only exact counts.
     Raises TypeError if f is not a traced function, ValueError for a graph of no op or of more than 60 boxes, TooLong if
     f does not finish.
     """
@@ -68,17 +68,12 @@ class PassViewer(Film):
         with redirect_stdout(StringIO()):  # drops what each run prints
             way = steps(trace.graph, FAST if fast else STANDARD, lambda x: fastest(partial(Program(x), *arrays)))
         scenes = [Scene(step) for step in way if step.changed]
-        self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
         self.ends = halves(scenes[0], scenes[-1], *ENDS, fused_in(scenes))
 
     @property
     def svg(self) -> str:
         return side_by_side(self.looks, self.ends)
-
-    @property
-    def fallback(self) -> dict[str, str]:
-        return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
 
 
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
@@ -92,7 +87,7 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     screens.append([*halves(first, last, *ENDS, fused), last.code(first)])
     left, right, codes = ("".join(map(scene, range(len(screens)), parts)) for parts in zip(*screens))
     costs = figures([each.step for each in scenes])
-    return Reel([Panel("", left), Panel("", right), Panel("", costs + codes)], list(cuts(scenes, idle, worth)))
+    return Reel([Panel("", left), Panel("", right), Panel("", costs + codes)], list(cuts(scenes, idle)))
 
 
 def scene(n: int, part: Part) -> str:
@@ -194,10 +189,10 @@ def fused_in(scenes: Sequence[Scene]) -> set[str]:
     return {key for (removed, added, _), after in each if fuses(after, added) for key in removed}
 
 
-def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResult], str]) -> Iterator[Cut]:
+def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
     """A cut for the graph as written, one for each pass, and one that compares the first graph with the last."""
     first, last = scenes[0], scenes[-1]
-    yield Cut("", f"As written: {worth(first.step)}.", scene="scene 0", hot={"hot": ["row 0"]})
+    yield Cut("", f"As written: {accounts(first.step)}.", scene="scene 0", hot={"hot": ["row 0"]})
     for n, (before, after) in enumerate(pairwise(scenes), 1):
         removed, added, changed = compare(before, after)
         out = f"removes {before.signs(removed)}" if removed else ""
@@ -208,19 +203,13 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
         is_moved = [*before.ops] != [*after.ops]
         other = "puts the ops into another order" if is_moved else "changes no op, only constants"
         does = " and ".join(filter(None, [out, put, turn])) or other
-        say = f"{after.step.name} {does}. Now: {worth(after.step)}."
+        say = f"{after.step.name} {does}. Now: {accounts(after.step)}."
         yield Cut("", say, scene=f"scene {n}", hot={"hot": [f"row {n}"]})
     rest = f" {pluralize(len(idle), 'pass', 'passes')} more found nothing to change." if idle else ""
     if first.step.bytes_moved < SMALL:
         rest = f" Arrays this small stay in the cache, so fewer bytes save hardly any time.{rest}"
     say = f"All passes together: {first.ops_in_words} as written, {last.step.nodes} when it runs.{rest}"
     yield Cut("", say, scene=f"scene {len(scenes)}", hot={"hot": ["row 0", f"row {len(scenes) - 1}"]})
-
-
-def worth(step: PassResult) -> str:
-    """The cost of a graph in words: counts, and the time if it was measured."""
-    time = f", {number(1e6 * step.seconds, 3)} µs a run" if step.seconds is not None else ""
-    return f"{accounts(step)}{time}"
 
 
 def accounts(step: PassResult) -> str:

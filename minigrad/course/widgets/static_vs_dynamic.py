@@ -75,7 +75,7 @@ class StaticVsDynamic(Film):
     @property
     def svg(self) -> str:
         written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
-        return side_by_side([left, written, right], self.looks)
+        return side_by_side(self.looks, [left, written, right])
 
 
 def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> Framework:

@@ -154,31 +154,29 @@ class TrainingView(SteppedWidget):
             self._here(seconds)
         return self
 
-    def pause(self) -> None:
-        """Stop before the next step, until resume() or step()."""
+    def _set(self, credit: int = 0, **changes: bool) -> None:
+        """Change attributes that the training loop waits for, and add steps that a paused run may train."""
         with self._turn:
-            self._paused = True
+            vars(self).update(changes, _credit=self._credit + credit)
             self._turn.notify_all()
 
+    def pause(self) -> None:
+        """Stop before the next step, until resume() or step()."""
+        self._set(_paused=True)
+
     def resume(self) -> None:
-        with self._turn:
-            self._paused = False
-            self._turn.notify_all()
+        self._set(_paused=False)
 
     def step(self) -> None:
         """Train one step of the current run, and pause the run; if there is none, run one step."""
         if self._ending or not self.alive:
             self.run(1)
-            return
-        with self._turn:
-            self._paused, self._credit = True, self._credit + 1
-            self._turn.notify_all()
+        else:
+            self._set(credit=1, _paused=True)
 
     def close(self) -> None:
         """End training and close the view. A step that does not end in time is stopped."""
-        with self._turn:
-            self._closed = self._ending = True
-            self._turn.notify_all()
+        self._set(_closed=True, _ending=True)
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(PATIENCE)
@@ -188,9 +186,7 @@ class TrainingView(SteppedWidget):
 
     def put_away(self) -> None:
         """End training: else each run of a cell would leave a thread and a network behind. run() continues."""
-        with self._turn:
-            self._ending = True
-            self._turn.notify_all()
+        self._set(_ending=True)
         super().put_away()
 
     @property

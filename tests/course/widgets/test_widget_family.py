@@ -17,7 +17,7 @@ JAVASCRIPT = {
     "TrainingView": 35_000,
 }  # fmt: skip
 
-SHORTER = {"PassViewer", "Roofline", "TrainingView", "Guess", "Predict", "Quiz"}  # do not print all that they say
+SHORTER = {"Roofline", "TrainingView", "Guess", "Predict", "Quiz"}  # do not print all that they say
 
 
 @pytest.fixture(params=WIDGETS)
