@@ -163,9 +163,12 @@ class HloReader(EntryList):
 
 
 def listing_of(text: str, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
-    """The listing of the text of an HLO module. Raises ValueError for a text without an ENTRY computation."""
+    """The listing of the text of an HLO module. Raises ValueError for StableHLO and for damaged text."""
+    wanted = 'expected what jax.jit(f).lower(x).as_text(dialect="hlo") returns'
+    if text.lstrip().startswith("module"):
+        raise ValueError(f"StableHLO, which as_text() returns, cannot be read: {wanted}")
     reader = HloReader(text)
     if "ENTRY" not in reader.computations:
-        raise ValueError('no ENTRY computation in the text: expected what jax.jit(f).lower(x).as_text("hlo") returns')
+        raise ValueError(f"no ENTRY computation in the text: {wanted}")
     reader.read("ENTRY", None, ())
     return Listing(text.split(None, 2)[1].rstrip(","), reader.entries)

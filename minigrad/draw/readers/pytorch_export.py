@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx
-from torch.nn import Module
 from torch.utils._pytree import tree_leaves
 
 from ...engine.core.node import Place
 from ..listing import Entry, Listing, Path, Scope
-from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..words import pluralize
+from . import name_of
+from .pytorch_aten import op_name, options_of
 from .pytorch_calls import MINE, CallRecorder, preserve
 from .pytorch_tensors import entry_of, tensors_in
 
@@ -44,11 +44,10 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     """
     from torch._dynamo.utils import graph_break_reasons
 
-    name, earlier = getattr(f, "__name__", type(f).__name__), len(graph_break_reasons)
-    modules = modules_of(f, Module, args)
+    name, earlier = name_of(f), len(graph_break_reasons)
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with preserve(modules, trains=not isinstance(f, Module)):
-        runs = CompiledRuns(CallRecorder(modules, args, namespace))
+    with preserve(f, args) as modules:
+        runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]
@@ -106,9 +105,10 @@ class FxReader:
         """The module calls that a node belongs to. PyTorch gives each call of a module its own key."""
         found: list[Scope] = []
         for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
-            label = re.sub(r"^(L\['(self|fn)'\]\.?|G\['(?=\w+'\]))|'\]", "", at)
+            label = re.sub(r"^(L\['(self|fn)'\]\.?|[LG]\['(?=\w+'\]))|'\]", "", at)
             of = (kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
-            if label and not (node.op == "call_module" and label == node.target):
+            is_own = node.op == "call_module" and label == node.target
+            if label and not is_own and not label.startswith("_empty_nn_module_stack"):
                 where = (*map(id, (*path, *found)), key)
                 found.append(self.scopes.setdefault(where, Scope("module", label, of, None)))
         return tuple(found)
@@ -121,13 +121,14 @@ class FxReader:
         if node.op in GIVEN:
             own = target if node.op == "get_attr" else self.names.get(node.name, "")
             return entry_of(results, name=own or node.name, thing=node, path=None if own else path)
-        kind = type(value).__name__ if node.op == "call_module" else getattr(target, "overloadpacket", target)
-        op = kind if isinstance(kind, str) else kind.__name__
+        op = type(value).__name__ if node.op == "call_module" else op_name(target)
+        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda x: x.meta.get("example_value", x))
+        facts = tuple(options_of(target, args, kwargs))
         name = target if node.op == "call_module" else "" if node.name.startswith(op.strip("_")) else node.name
         at = re.findall(r'File "(.+)", line (\d+), in (.+)', node.stack_trace or "")
         places = [Place(file, int(n), where) for file, n, where in at if not file.startswith((*MINE, "<eval"))]
         line = line_of(places[-1] if places else None)
-        return entry_of(results, op, name=name, thing=node, line=line, path=path, inputs=inputs)
+        return entry_of(results, op, name=name, thing=node, line=line, path=path, inputs=inputs, facts=facts)
 
 
 class CompiledRuns(FxReader):
