@@ -61,7 +61,7 @@ def packages_of(x: object) -> list[str]:
 def used_by(f: object) -> list[object]:
     """What a function refers to; for a partial, its arguments too."""
     if isinstance(f, partial):
-        return [f.func, *bound(f), *used_by(f.func)]
+        return [f.func, *arguments_of(f), *used_by(f.func)]
     f = f if isfunction(f) else getattr(f, "__func__", type(f).__call__)
     used = getclosurevars(f) if isfunction(f) else None
     return [*used.nonlocals.values(), *used.globals.values()] if used else []
@@ -76,7 +76,7 @@ def refuse_missing_arguments(f: Callable[..., Any], args: Sequence[Any]) -> None
         raise TypeError(f"{what}: draw(f, x), where x is an example input") from None
 
 
-def bound(f: object) -> list[Any]:
+def arguments_of(f: object) -> list[Any]:
     """The arguments in a partial."""
     return [f.args, f.keywords] if isinstance(f, partial) else []
 

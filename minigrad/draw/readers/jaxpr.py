@@ -21,13 +21,13 @@ from jax.extend.source_info_util import summarize
 
 from ...engine.base.pytree import leaves, paths
 from ...engine.core.node import Place
-from ..listing import Entry, Listing, Path, Scope
+from ..listing import Entry, EntryList, Listing, Path, Scope
 from ..listing_readers import line_of
 from ..names import names_in
 from ..subgraphs import WORDS
 from ..tensors import format_array
 from . import refuse_missing_arguments
-from .hlo import ITEM, LONGEST, EntryList, give_name
+from .hlo import ITEM, LONGEST, give_name
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)

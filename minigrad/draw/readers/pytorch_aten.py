@@ -118,9 +118,9 @@ def options_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> lis
     """What a function of PyTorch is called with besides tensors, as a fact: with dim=1, keepdim=True."""
     names = argument_names(func, args, kwargs)[: len(args)]
     pairs = [*zip_longest(names, args, fillvalue=""), *kwargs.items()]
-    kinds = int | float | str | tuple | list
-    plain = [(name, x) for name, x in pairs if isinstance(x, kinds) and not any(map(is_tensor, leaves(x)))]
-    text = ", ".join(f"{name}={x}" if name not in ("", "other") else str(x) for name, x in plain)  # x * 2 is with 2
+    tensors, kinds = Tensor | torch.fx.Node, int | float | str | tuple | list
+    plain = [(k, x) for k, x in pairs if isinstance(x, kinds) and not any(isinstance(y, tensors) for y in leaves(x))]
+    text = ", ".join(f"{k}={x}" if k not in ("", "other") else str(x) for k, x in plain)  # x * 2 is with 2
     return [f"with {shorten(text, 60)}"] * bool(plain)
 
 
@@ -128,7 +128,7 @@ def argument_names(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
     """The names of the positional arguments of a function of PyTorch; () if they are unknown."""
     try:
         if isfunction(func):
-            return parameters_of(func)
+            return [*signature(func).parameters]
         if not isinstance(func, torch._ops.OpOverload):
             name = re.sub(r"^__(\w+)__$", r"\1", func.__name__)
             overload = torch._C._jit_resolve_packet(f"aten::{name}", *args, **kwargs)
@@ -136,15 +136,6 @@ def argument_names(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         return [x.name for x in func._schema.arguments]
     except (AttributeError, RuntimeError, TypeError, ValueError):
         return ()
-
-
-@cache
-def parameters_of(f: Any) -> list[str]:
-    return [x.name for x in signature(f).parameters.values() if x.kind is x.POSITIONAL_OR_KEYWORD]
-
-
-def is_tensor(x: object) -> bool:
-    return isinstance(x, Tensor | torch.fx.Node)
 
 
 def saved_by(node: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..names import LONGEST_LIST
 from ..words import join_names, pluralize, shorten
-from . import bound, name_of
+from . import arguments_of, name_of
 from .pytorch_aten import op_name, options_of
 from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_of, saved_by, tensors_in, version_of
 
@@ -78,7 +78,7 @@ def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
         for x in held.values():
             if isinstance(x, torch.Generator):
                 restore.callback(x.set_state, x.get_state())
-        for x in dict.fromkeys(tensors_in([*args, *bound(f), *map(vars, owners)])):
+        for x in dict.fromkeys(tensors_in([*args, *arguments_of(f), *map(vars, owners)])):
             if not (x.is_inference() or (isinstance(f, Module) and isinstance(x, Parameter))):
                 restore.enter_context(_unsafe_preserve_version_counter(x))
                 restore.callback(set_data, x, x.data, x.grad if x.is_leaf else None)
@@ -208,11 +208,9 @@ class CallRecorder(TorchFunctionMode):
 
     def needed_by(self, ends: Sequence[int]) -> list[int]:
         """The numbers `ends`, and those of all entries that these entries were computed from."""
-        needed, stack = set[int](), [*ends]
-        while stack:
-            if (n := stack.pop()) not in needed:
-                needed.add(n)
-                stack += self.entries[n].inputs
+        needed = {*ends}
+        for n in range(max(ends), -1, -1):
+            needed.update(self.entries[n].inputs if n in needed else ())
         return sorted(needed)
 
 

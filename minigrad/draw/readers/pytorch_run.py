@@ -27,7 +27,7 @@ from ...engine.tensor.symbol import placeholder
 from ..heat import Heat, heat_of
 from ..names import names_in
 from ..picture import Arrow, Box, GraphRun, Picture, Share
-from ..rules import Rule, rules_of, sign_of
+from ..rules import Rule, rules_like
 from ..tensors import format_array, make_share
 from ..words import join_names
 from . import refuse_missing_arguments
@@ -236,12 +236,8 @@ class TorchRun:
             dtype = str(value.dtype).removeprefix("torch.").replace("bfloat16", "float32")  # NumPy has no bfloat16
             xs.append(float(x) if is_number else placeholder("", Spec(tuple(value.shape), dtype)))
         try:
-            y = method_like(call)(*xs).node
-            nodes = [getattr(x, "node", None) for x in xs]
-            order = [nodes.index(x if x in nodes else None) for x in y.inputs]
-            rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
-            assert y.spec.shape == tuple(out.shape)
-            return sign_of(y.op) if order == sorted(order) else sign, [rules[order.index(i)] for i in range(len(xs))]
+            _, own, rules = rules_like(method_like(call), xs, names, out.shape)
+            return own or sign, rules
         except Exception:  # minigrad has no such method, or it takes other arguments or has no derivative
             return sign, [Rule("", False)] * len(xs)
 

@@ -141,7 +141,7 @@ class GraphReader:
             entry.path, variable = None, self.captured[op.name]
             if variable is not None:
                 entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
-                entry.thing, entry.nbytes = variable, bytes_of([entry.spec])
+                entry.thing, entry.nbytes = variable, bytes_of(entry.spec)
                 entry.facts += ("variable" + ", not trainable" * (not variable.trainable),)
         return entry
 
