@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 N = TypeVar("N", bound=Hashable)
 Path = tuple["Scope", ...]
+MOST = 50_000  # nodes; a function that is called twice counts twice
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,24 @@ class Listing:
     output: str
     entries: list[Entry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+class EntryList:
+    """Entries in the order in which they are read: a leaf stands before its first user."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.numbers: dict[int, int] = {}
+
+    def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
+        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError for too many."""
+        if id(entry) not in self.numbers:
+            entry.inputs = tuple([self.add(x) for x in operands])
+            if len(self.entries) == MOST:
+                raise ValueError(f"the graph has more than {MOST:,} nodes: view a function that it calls")
+            self.numbers[id(entry)] = len(self.entries)
+            self.entries.append(entry)
+        return self.numbers[id(entry)]
 
 
 def entries_of(

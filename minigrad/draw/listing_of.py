@@ -25,6 +25,7 @@ from .listing_readers import listing_of_nodes, listing_of_session_graph, listing
 from .names import LONGEST_LIST
 from .readers import reader_of
 
+Kinds = type | tuple[type, ...]
 DEEPEST = 3  # steps from a function to a module
 
 
@@ -118,8 +119,8 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
     return listing
 
 
-def modules_of(f: Callable[..., Any], kind: type = Module, args: Sequence[Any] = ()) -> dict[str, Any]:
-    """Name → module of this class that a call f(*args) can reach: through globals, closures, attributes, containers."""
+def modules_of(f: Callable[..., Any], kind: Kinds = Module, args: Sequence[Any] = ()) -> dict[str, Any]:
+    """Name → object of this kind that a call f(*args) can reach: through globals, closures, attributes, containers."""
     if isinstance(f, kind):
         return {"": f}
     found, seen, layer = dict[str, Any](), set[int](), [("", f), ("args", args)]

@@ -46,9 +46,12 @@ class Overview:
         return self.listing.entries[ops[0]].sign if len(ops) == 1 else ""
 
     def picture(self, boxes: int) -> Picture:
-        """Boxes for nodes and closed groups, with open_groups(boxes) open; arrows join boxes that pass values."""
+        """Boxes for nodes and closed groups, with open_groups(boxes) open.
+
+        Each use of a node by a node has an arrow; all uses between a group and another box have one.
+        """
         is_open = {self.root, *self.open_groups(boxes)}
-        shown: dict[int, str] = {}
+        entries, shown, nodes = self.listing.entries, dict[int, str](), set[str]()
         drawn: list[Box] = []
         stack: list[int | NodeGroup] = [self.root]
         while stack:
@@ -58,12 +61,12 @@ class Overview:
                 continue
             id = f"b{len(drawn) + 1}"
             drawn.append(self.box_of(child, id))
+            nodes |= {id} if isinstance(child, int) else set()
             shown |= dict.fromkeys(self.inside(child), id)
-        entries = self.listing.entries
-        uses = ((shown[x], shown[i]) for i, entry in enumerate(entries) for x in entry.inputs)
-        pairs = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
-        arrows = tuple(Arrow(f"a{i}", *between) for i, between in enumerate(pairs, 1))
-        read = {tail for tail, _ in pairs}
+        uses = [(shown[x], shown[i], n) for i, entry in enumerate(entries) for n, x in enumerate(entry.inputs)]
+        pairs = dict.fromkeys((a, b, n * (nodes >= {a, b})) for a, b, n in uses if a != b)
+        arrows = tuple(Arrow(f"a{i}", tail, head) for i, (tail, head, _) in enumerate(pairs, 1))
+        read = {tail for tail, *_ in pairs}
         return Picture(tuple(drawn), arrows, tuple(box.id for box in drawn if box.id not in read))
 
     def box_of(self, child: int | NodeGroup, id: str) -> Box:

@@ -5,6 +5,7 @@ An op's vjp runs on symbols with the learner's names; the graph that it builds i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -51,6 +52,25 @@ def rules_of(node: Node, names: list[str]) -> list[Rule]:
     # The gradient of a broadcast operand is also summed, so the whole formula is shown.
     triples = zip(xs, op.partials(y, *xs), whole, strict=True)
     return [Rule(text_of(p), False) if x.shape == y.shape else Rule(text_of(gx), True) for x, p, gx in triples]
+
+
+def rules_like(
+    method: Callable[..., Any], xs: Sequence[Any], names: Sequence[str], shape: Sequence[int]
+) -> tuple[Node, str, list[Rule]]:
+    """The node that a method of minigrad makes of symbols and numbers, its symbol, and its derivative for each operand.
+
+    The symbol is "" if the node reads the operands in another order.
+    names    of the result and of each operand
+    shape    of the result
+
+    Raises an error of any kind if minigrad has no such method, or one with other operands or without derivatives.
+    """
+    node = method(*xs).node
+    assert node.spec.shape == tuple(shape)
+    given = [getattr(x, "node", None) for x in xs]
+    order = [given.index(x if x in given else None) for x in node.inputs]
+    rules = rules_of(node, [names[0], *(names[1 + i] for i in order)])
+    return node, sign_of(node.op) * (order == sorted(order)), [rules[order.index(i)] for i in range(len(xs))]
 
 
 @singledispatch

@@ -10,8 +10,10 @@ imported already. A reader has
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
+from inspect import getclosurevars, isfunction, signature
 from types import ModuleType
 from typing import Any
 
@@ -30,18 +32,59 @@ READERS = {  # the package that defines a class → the reader for its objects
 def reader_of(x: object, args: Sequence[Any] = ()) -> ModuleType | None:
     """The reader for x; for a function, the reader for the arguments it is called with; None for minigrad's own.
 
-    A path that ends in .onnx and the text of an HLO module are read, too.
+    If the arguments are numbers, the reader for what the function uses. A path that ends in .onnx and the text of an
+    HLO module are read, too.
     """
-    if isinstance(x, str) and x.lstrip().startswith("HloModule"):
+    if isinstance(x, str) and x.lstrip().startswith(("HloModule", "module @")):
         return load_reader("hlo")
-    if isinstance(x, str | os.PathLike) and os.fspath(x).endswith(".onnx"):
+    if isinstance(x, str | os.PathLike) and os.fspath(x).lower().endswith(".onnx"):
         return load_reader("onnx")
-    for each in leaves([x, *args]):
-        for cls in type(each).__mro__:
-            name = READERS.get(cls.__module__.partition(".")[0])
-            if name is not None:
-                return load_reader(name)
+    for things in ([x, *args], used_by(x)):
+        packages = dict.fromkeys(package for each in leaves(things) for package in packages_of(each))
+        if "minigrad" in packages:
+            return None
+        for name in packages:
+            if name in READERS:
+                return load_reader(READERS[name])
     return None
+
+
+def packages_of(x: object) -> list[str]:
+    """The packages that define the class of x; for a function or a module, the package that it is in."""
+    if isinstance(x, ModuleType) or isfunction(x):
+        modules = [x.__name__ if isinstance(x, ModuleType) else x.__globals__["__name__"]]  # JAX's for jax.grad(f)
+    else:
+        modules = [cls.__module__ for cls in type(x).__mro__]
+    return [name.partition(".")[0] for name in modules]
+
+
+def used_by(f: object) -> list[object]:
+    """What a function refers to; for a partial, its arguments too."""
+    if isinstance(f, partial):
+        return [f.func, *arguments_of(f), *used_by(f.func)]
+    f = f if isfunction(f) else getattr(f, "__func__", type(f).__call__)
+    used = getclosurevars(f) if isfunction(f) else None
+    return [*used.nonlocals.values(), *used.globals.values()] if used else []
+
+
+def refuse_missing_arguments(f: Callable[..., Any], args: Sequence[Any]) -> None:
+    """Raise TypeError if there are no arguments although f needs some."""
+    try:
+        args or signature(getattr(f, "forward", f)).bind()
+    except (TypeError, ValueError):
+        what = f"{name_of(f)} has no graph until it is called"
+        raise TypeError(f"{what}: draw(f, x), where x is an example input") from None
+
+
+def arguments_of(f: object) -> list[Any]:
+    """The arguments in a partial."""
+    return [f.args, f.keywords] if isinstance(f, partial) else []
+
+
+def name_of(f: Any) -> str:
+    """The name of a function, or of the function in a partial; for any other object, the name of its type."""
+    f = f.func if isinstance(f, partial) else f
+    return str(getattr(f, "__name__", type(f).__name__))
 
 
 def load_reader(name: str) -> ModuleType:

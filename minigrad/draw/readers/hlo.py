@@ -7,47 +7,26 @@ nodes in it. A loop, a branch or a reduction is also a node, and reads what its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...engine.core.node import Place
-from ..listing import Entry, Listing, Path, Scope
+from ..listing import Entry, EntryList, Listing, Path, Scope
 from ..listing_readers import line_of
 from ..subgraphs import WORDS
 from ..words import shorten
+from .nested import LONGEST, bytes_of
 
-MOST = 50_000  # nodes; a computation that is called twice counts twice
-LONGEST = 60  # characters of a fact
 HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # the first line of a computation
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")
 ROW = re.compile(r"(\d+) (.+)$")  # a line of a table: FileNames, FunctionNames, FileLocations, StackFrames
 NAME = re.compile(r"[\w.\-]+")
 ATTRIBUTE = re.compile(r", ([\w\-]+)=(\{[^{}]*\}|[^,{]+)")
-ARRAY = re.compile(r"\b([a-z]+)(\d*)\w*\[([\d, ]*)\]")
 ITEM = re.compile(r"\[\W*(\w+)\W*?\]")  # an index of a dictionary or a list: ['w'], in compiled text [\'w\']
 PARTS = {  # attribute that names a computation → label of the computation; "": its name
     "condition": "test", "body": "body", "true_computation": "true", "false_computation": "false",
     **dict.fromkeys(("calls", "to_apply", "branch_computations", "called_computations", "select", "scatter"), ""),
 }  # fmt: skip
-
-
-class EntryList:
-    """Entries in the order in which they are read: a leaf stands before its first user."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.numbers: dict[int, int] = {}
-
-    def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
-        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError for too many."""
-        if id(entry) not in self.numbers:
-            entry.inputs = tuple([self.add(x) for x in operands])
-            if len(self.entries) == MOST:
-                raise ValueError(f"the graph has more than {MOST:,} nodes: view a function that it calls")
-            self.numbers[id(entry)] = len(self.entries)
-            self.entries.append(entry)
-        return self.numbers[id(entry)]
 
 
 def give_name(entry: Entry, name: str) -> Entry:
@@ -69,18 +48,16 @@ class Instruction(NamedTuple):
     def entry(self, path: Path) -> Entry:
         """The instruction's entry. The spec has no layouts; the facts have no metadata and no long attributes."""
         spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
-        arrays = ARRAY.findall(spec)
-        nbytes = sum(prod(map(int, NAME.findall(lengths))) * int(bits or 8) // 8 for _, bits, lengths in arrays)
         said = [(key, value) for key, value in ATTRIBUTE.findall(self.rest) if key not in (*PARTS, "metadata")]
         facts = tuple(f"{key} {value}" for key, value in said if value != "{}" and len(value) <= LONGEST)
         if self.op == "constant":
             value = shorten(self.operands, 12)
-            return Entry("constant", "", "", spec * ("[]" not in spec), self, nbytes, value=value, path=None)
+            return Entry("constant", "", "", spec * ("[]" not in spec), self, bytes_of(spec), value=value, path=None)
         if self.op == "parameter":
             known = re.search(r'op_name="(.*?)"', self.rest)
             name = known[1] if known and not path else self.name
-            return give_name(Entry("leaf", "", "", spec, self, nbytes, path=path), name)
-        return Entry("op", self.op, self.name, spec, self, nbytes, facts=facts, path=path)
+            return give_name(Entry("leaf", "", "", spec, self, bytes_of(spec), path=path), name)
+        return Entry("op", self.op, self.name, spec, self, bytes_of(spec), facts=facts, path=path)
 
     @property
     def parts(self) -> list[tuple[str, str]]:
@@ -163,9 +140,12 @@ class HloReader(EntryList):
 
 
 def listing_of(text: str, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
-    """The listing of the text of an HLO module. Raises ValueError for a text without an ENTRY computation."""
+    """The listing of the text of an HLO module. Raises ValueError for StableHLO and for damaged text."""
+    wanted = 'expected what jax.jit(f).lower(x).as_text(dialect="hlo") returns'
+    if text.lstrip().startswith("module"):
+        raise ValueError(f"StableHLO, which as_text() returns, cannot be read: {wanted}")
     reader = HloReader(text)
     if "ENTRY" not in reader.computations:
-        raise ValueError('no ENTRY computation in the text: expected what jax.jit(f).lower(x).as_text("hlo") returns')
+        raise ValueError(f"no ENTRY computation in the text: {wanted}")
     reader.read("ENTRY", None, ())
     return Listing(text.split(None, 2)[1].rstrip(","), reader.entries)

@@ -9,7 +9,7 @@ from jax.stages import Compiled, Lowered, Traced
 
 from ..listing import Listing
 from ..picture import GraphRun
-from . import hlo
+from . import hlo, name_of
 from .jax_run import run_of
 from .jaxpr import array_names, is_jaxpr, jaxpr_of, listing_of_jaxpr
 
@@ -23,9 +23,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         x = x.jaxpr
     if is_jaxpr(x):
         return listing_of_jaxpr(x, array_names(None, names), "a jaxpr")
-    f = getattr(x, "func", x)  # of a partial
-    output = f"a call of {getattr(f, '__name__', type(f).__name__)}"
-    return listing_of_jaxpr(jaxpr_of(x, args), array_names(x, names), output)
+    return listing_of_jaxpr(jaxpr_of(x, args), array_names(x, names), f"a call of {name_of(x)}")
 
 
 def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> GraphRun:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +22,7 @@ from ...engine.core.op import Elementwise
 from ...engine.tensor.symbol import placeholder
 from ..heat import heat_of
 from ..picture import Arrow, Box, GraphRun, Picture, Share
-from ..rules import Rule, rules_of, sign_of
+from ..rules import Rule, rules_like
 from ..tensors import format_array, make_share
 from ..words import join_names
 from .hlo import ITEM
@@ -184,14 +185,11 @@ def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
             for x in eqn.invars
         ]
         assert name in METHODS or not any(eqn.params.values()), "a method of this name may have other parameters"
-        method: Callable[..., Any] = METHODS.get(name, lambda p, x, *ys: getattr(x, name)(*ys))
-        y = method(eqn.params, *operands).node
-        nodes = [getattr(x, "node", None) for x in operands]
-        order = [nodes.index(x if x in nodes else None) for x in y.inputs]
-        rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
-        assert (y.spec.shape, order) == (eqn.outvars[0].aval.shape, sorted(order))
+        method = partial(METHODS.get(name, lambda p, x, *ys: getattr(x, name)(*ys)), eqn.params)
+        y, sign, rules = rules_like(method, operands, names, eqn.outvars[0].aval.shape)
+        assert sign, "a formula shows the operands in minigrad's order"
         is_pointwise = isinstance(y.op, Elementwise) and all(x.spec.shape == y.spec.shape for x in y.inputs)
-        return sign_of(y.op), [rules[order.index(i)] for i in range(len(operands))], is_pointwise
+        return sign, rules, is_pointwise
     except Exception:  # minigrad has no such op, or its op takes other arguments or has no derivative
         return callee(eqn) or name, [Rule("vjp(g)", True)] * len(eqn.invars), False
 

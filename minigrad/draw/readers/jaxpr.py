@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from inspect import getclosurevars, isfunction, unwrap
 from itertools import groupby
 from typing import Any
@@ -20,14 +21,16 @@ from jax.extend.source_info_util import summarize
 
 from ...engine.base.pytree import leaves, paths
 from ...engine.core.node import Place
-from ..listing import Entry, Listing, Path, Scope
+from ..listing import Entry, EntryList, Listing, Path, Scope
 from ..listing_readers import line_of
 from ..names import names_in
 from ..subgraphs import WORDS
 from ..tensors import format_array
-from .hlo import ITEM, LONGEST, EntryList, give_name
+from . import refuse_missing_arguments
+from .hlo import ITEM, LONGEST, give_name
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
+NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)
 UNSAID = "None", "False", "()"  # parameters with these values are not shown
 IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that the spec shows already
 
@@ -48,20 +51,21 @@ def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listi
 
 
 def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of f(*args). Raises TypeError if f cannot be called or args is empty."""
+    """The jaxpr of f(*args). Raises TypeError if f cannot be called, or needs arguments and args is empty."""
     if isinstance(f, jax.Array):
         raise TypeError("a JAX array has no graph: draw the function that computes it, as in mg.draw(f, x)")
-    if not callable(f) or not args:
+    if not callable(f):
         raise TypeError(f"expected a function of JAX and its arguments, as in mg.draw(f, x), or a jaxpr; got {f!r}")
+    refuse_missing_arguments(f, args)
     if hasattr(f, "trace"):  # a jit, which knows its static arguments
         return f.trace(*args).jaxpr
     return jax.make_jaxpr(f, static_argnums=static_arguments(args))(*args)
 
 
 def static_arguments(args: Sequence[Any]) -> list[int]:
-    """The positions of static arguments, which have no arrays or floats, such as train=True or a number of steps."""
-    dynamic = [isinstance(x, float | dict | list | tuple) or any(map(is_array, jax.tree.leaves(x))) for x in args]
-    return [i for i, is_dynamic in enumerate(dynamic) if not is_dynamic]
+    """The positions of static arguments, which have no arrays or floats, such as train=True or the shape (2, 3)."""
+    found = [i for i, x in enumerate(args) if not isinstance(x, dict | list)]
+    return [i for i in found if not any(isinstance(y, float) or is_array(y) for y in jax.tree.leaves(args[i]))]
 
 
 def is_array(x: Any) -> bool:
@@ -69,10 +73,11 @@ def is_array(x: Any) -> bool:
 
 
 def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
-    """id of an array → its name in `names`, in f's closure or in f's module, such as W or params['w']."""
-    f = unwrap(getattr(f, "func", f))
+    """id of an array → its name in `names`, in a partial, in f's closure or in f's module, such as W or params['w']."""
+    trees = f.keywords if isinstance(f, partial) else {}
+    f = unwrap(f.func if isinstance(f, partial) else f)
     found = getclosurevars(f) if isfunction(f) else None
-    trees = {**found.globals, **found.nonlocals} if found else {}
+    trees = {**found.globals, **found.nonlocals, **trees} if found else trees
     held = {path: x for name, tree in trees.items() for path, x in zip(paths(tree, name), leaves(tree))}
     return names_in({**names, **held}, lambda x: id(x) if is_array(x) else None)
 
@@ -116,7 +121,7 @@ class JaxprReader(EntryList):
                 region = (*path, Scope("module", function_of(part) or "region", "computation", part))
                 xs += self.read(part, arguments(part, region), region)
         found = node("op", name, eqn.outvars, eqn, path)
-        said = ((key, str(x)) for key, x in about.items() if key not in IN_SPEC and not callable(x))
+        said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in IN_SPEC and not callable(x))
         found.facts = tuple(f"{key} {text}" for key, text in said if text not in UNSAID and len(text) <= LONGEST)
         found.line = line_at(eqn)
         self.add(found, xs)

@@ -15,9 +15,8 @@ from functools import cache
 from math import prod
 from typing import Any
 
-from ..listing import Entry, Path, Scope
+from ..listing import Entry, EntryList, Path, Scope
 from ..words import join_names
-from .hlo import EntryList
 
 KINDS = {
     "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
@@ -26,7 +25,7 @@ PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "befo
 FEW = 6  # a constant with more numbers shows none of them
 LONGEST = 60  # characters
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
-SPEC = re.compile(r"(?:bool|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
+ARRAY = re.compile(r"\b(?:bool|pred|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
 Values = ChainMap[str, Entry]
 
 
@@ -125,7 +124,8 @@ def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any
     names = [name.rpartition("/")[2] for name in results]
     new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
     name = join_names(new if any(specs) else names)
-    return Entry("op", sign, name, " ".join(specs), thing, bytes_of(specs), facts=tuple(facts))
+    spec = " ".join(specs)
+    return Entry("op", sign, name, spec, thing, bytes_of(spec), facts=tuple(facts))
 
 
 def make_constant(entry: Entry, value: str) -> None:
@@ -147,8 +147,8 @@ def spec_text(dtype: str, lengths: Sequence[object] | None) -> str:
     return f"{short_name(dtype.lower())}[{shape}]"
 
 
-def bytes_of(specs: Sequence[str]) -> int | None:
-    """The bytes of values of these specs; None if a length is unknown, or the size of an element."""
-    found = [each for spec in specs if (each := SPEC.fullmatch(spec))]
-    sizes = [(prod(map(int, filter(None, each[2].split(", ")))) * int(each[1] or 8) + 7) // 8 for each in found]
-    return sum(sizes) if len(sizes) == len(specs) > 0 else None
+def bytes_of(spec: str) -> int | None:
+    """The bytes of arrays, from their spec; None if a length is unknown, or the size of an element."""
+    arrays = ARRAY.findall(spec)
+    sizes = [(prod(map(int, filter(None, lengths.split(", ")))) * int(bits or 8) + 7) // 8 for bits, lengths in arrays]
+    return sum(sizes) if len(sizes) == spec.count("[") > 0 else None

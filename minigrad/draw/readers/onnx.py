@@ -131,7 +131,7 @@ def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
     """An initialiser of this shape; a sparse one stores fewer values. Values are read only if they are few."""
     spec = spec_text(TensorProto.DataType.Name(tensor.data_type), lengths)
     stored = [f"stored in {pair.value}, not loaded" for pair in tensor.external_data if pair.key == "location"]
-    entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of([spec]), path=None, facts=("initialiser", *stored))
+    entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of(spec), path=None, facts=("initialiser", *stored))
     if not stored and prod(lengths) <= FEW and tensor.data_type != TensorProto.STRING and tensor.dims == lengths:
         entry.value = format_array(numpy_helper.to_array(tensor))
     return NamedOp(entry, outputs=[tensor.name])
@@ -139,7 +139,7 @@ def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
 
 def input_of(name: str, specs: Specs) -> NamedOp:
     spec = specs.get(name, "")
-    return NamedOp(Entry("leaf", "", name, spec, None, bytes_of([spec])), outputs=[name])
+    return NamedOp(Entry("leaf", "", name, spec, None, bytes_of(spec)), outputs=[name])
 
 
 def names_of(values: Iterable[Any]) -> list[str]:

@@ -7,6 +7,7 @@ MulBackward0, and a tensor that requires no gradient is missing unless a Node of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from ...engine.base.pytree import leaves
 from ..listing import Entry, Listing
 from ..listing_readers import output_title
 from ..words import shorten
+from . import refuse_missing_arguments
 from .pytorch_calls import listing_of_call
 from .pytorch_export import listing_of_compiled, listing_of_program
 from .pytorch_run import replay_of as replay_of
@@ -36,13 +38,14 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     if isinstance(x, torch.jit.ScriptModule | torch.jit.ScriptFunction):
         raise TypeError(f"a {kind} hides its operations: draw the module or the function that it was made from")
     if callable(x) and not isinstance(x, Tensor):
-        if not args:
-            raise TypeError(f"a {kind} has no graph until it is called: draw(f, x), where x is an example input")
-        original = getattr(x, "_orig_mod", getattr(x, "_torchdynamo_orig_callable", None))
-        is_compiled = getattr(x, "_compiled_call_impl", None) is not None  # by model.compile()
-        if original is not None or is_compiled:
-            return listing_of_compiled(x if is_compiled else original, args, names)
-        return listing_of_call(x, args, names)
+        refuse_missing_arguments(x, args)
+        f = x.func if isinstance(x, partial) else x
+        original = getattr(f, "_orig_mod", getattr(f, "_torchdynamo_orig_callable", None))
+        if getattr(f, "_compiled_call_impl", None) is not None:  # by model.compile()
+            original = f
+        if original is None:
+            return listing_of_call(x, args, names)
+        return listing_of_compiled(original if f is x else partial(original, *x.args, **x.keywords), args, names)
     tensors = leaves([x, *args])
     for y in tensors:
         if not isinstance(y, Tensor):

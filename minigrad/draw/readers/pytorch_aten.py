@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from inspect import isfunction, signature
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from torch import Tensor
 from torch.autograd.graph import get_gradient_edge
 
 from ...engine.base.errors import NoGradientError
+from ...engine.base.pytree import leaves
+from ..words import shorten
 
 ALIKE = {"rsub": "sub", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
 MINOR = "dtype", "half_to_float", "implicit"  # arguments that are left out of formulas
@@ -102,6 +105,37 @@ def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str
             args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
     required = [args[x.name] for x in arguments if str(x.type) == "Tensor"]
     return None if edges or not all(map(operands_in, required)) else args
+
+
+def op_name(func: Any) -> str:
+    """The name of a function of PyTorch, or of the attribute that it reads, such as T."""
+    function = getattr(func, "overloadpacket", func)
+    name = function if isinstance(function, str) else getattr(function, "__name__", type(function).__name__)
+    return str(func.__self__.__name__ if name == "__get__" else name)
+
+
+def options_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """What a function of PyTorch is called with besides tensors, as a fact: with dim=1, keepdim=True."""
+    names = argument_names(func, args, kwargs)[: len(args)]
+    pairs = [*zip_longest(names, args, fillvalue=""), *kwargs.items()]
+    tensors, kinds = Tensor | torch.fx.Node, int | float | str | tuple | list
+    plain = [(k, x) for k, x in pairs if isinstance(x, kinds) and not any(isinstance(y, tensors) for y in leaves(x))]
+    text = ", ".join(f"{k}={x}" if k not in ("", "other") else str(x) for k, x in plain)  # x * 2 is with 2
+    return [f"with {shorten(text, 60)}"] * bool(plain)
+
+
+def argument_names(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[str]:
+    """The names of the positional arguments of a function of PyTorch; () if they are unknown."""
+    try:
+        if isfunction(func):
+            return [*signature(func).parameters]
+        if not isinstance(func, torch._ops.OpOverload):
+            name = re.sub(r"^__(\w+)__$", r"\1", func.__name__)
+            overload = torch._C._jit_resolve_packet(f"aten::{name}", *args, **kwargs)
+            func = getattr(getattr(torch.ops.aten, name), overload)
+        return [x.name for x in func._schema.arguments]
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return ()
 
 
 def saved_by(node: Any) -> dict[str, Any]:

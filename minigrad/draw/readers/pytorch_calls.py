@@ -8,79 +8,105 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from copy import copy
+from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import Module
+from torch.autograd.grad_mode import _unsafe_preserve_version_counter
+from torch.nn import Module, Parameter
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
 from ...engine.core.node import Place
 from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
-from ..words import shorten
+from ..names import LONGEST_LIST
+from ..words import join_names, pluralize, shorten
+from . import arguments_of, name_of
+from .pytorch_aten import op_name, options_of
 from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_of, saved_by, tensors_in, version_of
 
 MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders without the user's code
+READING = "__bool__", "__float__", "__int__", "__index__", "__array__", "item", "numpy", "tolist"
 line_at = cache(line_of)
 HIDDEN = "A result comes from code that PyTorch does not report, such as NumPy or vmap, so no arrow leads to it."
+READ = "Python reads values of a tensor, so no arrow leads to what it does with them: {}."
 
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The operations that a call runs, up to its results. Raises TypeError if the call returns no tensor."""
-    name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module, args)
-    if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
-        modules = {"": next(iter(modules.values()))}
-    with preserve(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:
-        call = CallRecorder(modules, args, namespace)
+    with preserve(f, args) as modules, ExitStack() as hooks:
+        if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
+            modules = {"": next(iter(modules.values()))}
+        call = CallRecorder(modules, f, args, namespace)
+        hooks.enter_context(torch.compiler.set_stance("force_eager"))
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
         with call:
             y = f(*args)
         ys = [*tensors_in(y)]
         if not ys:
-            raise TypeError(f"{name} returned {shorten(repr(y), 80)}, which contains no tensor")
-        return Listing(f"a call of {name}", *call.finish(ys))
+            raise TypeError(f"{name_of(f)} returned {shorten(repr(y), 80)}, which contains no tensor")
+        return Listing(f"a call of {name_of(f)}", *call.finish(ys))
 
 
 @contextmanager
-def preserve(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
-    """Restore afterwards what a call changes: buffers and attributes of modules, and the state of random generators.
+def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
+    """The modules that a call f(*args) can reach, by name. Restores afterwards what the call changes.
 
-    trains    whether the call may train; if so, parameters and gradients are restored too, but no optimiser's state
+    These are the arguments, and the state of modules, optimisers and random generators. Only a function may train: if f
+    is a module, its parameters are not copied.
     """
+    held = modules_of(f, (Module, Optimizer, torch.Generator), args)
+    modules = {name: x for name, x in held.items() if isinstance(x, Module)}
     parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
-    parameters = [x for part in parts for x in part.parameters(recurse=False)]
-    if any(map(torch.nn.parameter.is_lazy, parameters)):
+    if any(map(torch.nn.parameter.is_lazy, tensors_in([*map(vars, parts)]))):
         raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
-    numbers = random.getstate()
+    owners = parts + [x for x in held.values() if isinstance(x, Optimizer)]
     with torch.random.fork_rng(range(torch.cuda.device_count())), ExitStack() as restore:
-        restore.callback(random.setstate, numbers)
-        give_copies(parts, restore)
-        for x in parameters if trains else ():
-            restore.callback(set_data, x, x.data, x.grad)
-            set_data(x, x.data.clone(), None if x.grad is None else x.grad.clone())
-        yield
+        restore.callback(random.setstate, random.getstate())
+        restore.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
+        for x in held.values():
+            if isinstance(x, torch.Generator):
+                restore.callback(x.set_state, x.get_state())
+        for x in dict.fromkeys(tensors_in([*args, *arguments_of(f), *map(vars, owners)])):
+            if not (x.is_inference() or (isinstance(f, Module) and isinstance(x, Parameter))):
+                restore.enter_context(_unsafe_preserve_version_counter(x))
+                restore.callback(set_data, x, x.data, x.grad if x.is_leaf else None)
+                set_data(x, x.data.clone(), x.grad.clone() if x.is_leaf and x.grad is not None else None)
+        for x in owners:
+            restore.callback(vars(x).update, dict(vars(x)))
+            restore.callback(vars(x).clear)  # runs first
+            vars(x).update(copy_of(dict(vars(x))))
+            vars(x).pop("_compiled_call_impl", None)  # of model.compile()
+        yield modules
 
 
-def give_copies(parts: Sequence[Module], restore: ExitStack) -> None:
-    """Until `restore` is closed, give modules copies of their buffers, and hide what compile() made of the modules."""
-    copies: dict[Any, Tensor] = {x: x.detach().clone() for part in parts for x in part.buffers(recurse=False)}
-    for part in parts:
-        restore.callback(vars(part).update, dict(vars(part)))
-        restore.callback(vars(part).clear)  # runs first
-        vars(part)["_buffers"] = {name: copies.get(x) for name, x in part._buffers.items()}
-        vars(part).pop("_compiled_call_impl", None)
+def copy_of(x: Any) -> Any:
+    """A copy of the containers in x, which share their items; of a long container, only the container itself."""
+    kind = type(x)
+    if kind in (list, tuple) and len(x) <= LONGEST_LIST:
+        return kind(map(copy_of, x))
+    if kind in (dict, OrderedDict, defaultdict) and len(x) <= LONGEST_LIST:
+        found = copy(x)
+        found.update((key, copy_of(y)) for key, y in x.items())
+        return found
+    return copy(x) if kind in (list, dict, OrderedDict, defaultdict, set, deque) else x
 
 
 def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
-    x.data, x.grad = data, grad
+    x.data = data
+    if x.is_leaf:
+        x.grad = grad
 
 
 class CallRecorder(TorchFunctionMode):
@@ -92,18 +118,24 @@ class CallRecorder(TorchFunctionMode):
     changes    memory → the number of the last entry that changed it in place
     """
 
-    def __init__(self, modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]):
+    def __init__(self, modules: Mapping[str, Module], f: Any, args: Sequence[Any], namespace: Mapping[str, object]):
         super().__init__()
+        keywords = f.keywords if isinstance(f, partial) else {}
+        namespace = {**keywords, **namespace, **keywords}
         parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
         self.own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
         inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
         self.names = {**{id(x): name for x, name in names_of(namespace).items()}, **self.own, **inputs}
+        for at, part in [pair for name, x in modules.items() for pair in x.named_modules(prefix=name)]:
+            held = {id(x): f"{at}.{k}".lstrip(".") for k, x in vars(part).items() if isinstance(x, Tensor)}
+            self.names = {**held, **self.names}
         self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
         self.asked = find_user_line()
         self.entries: list[Entry] = []
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
         self.changes: dict[int, int] = {}
+        self.read: dict[str, None] = {}  # the lines in which Python reads a tensor's values
         self.seen: set[Any] = {None}  # autograd Nodes to skip: made before this call, or listed already
         self.paths: list[Path] = [()]  # of the open calls of modules
 
@@ -118,18 +150,17 @@ class CallRecorder(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = [*tensors_in([args, kwargs])]
         inputs, before = tuple(map(self.number, given)), [version_of(x) for x in given]
-        y = func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        y = func(*args, **kwargs)
         changed = [x for x, version in zip(given, before) if version_of(x) != version]
+        op, place = op_name(func), find_user_line()
+        line = "" if place == self.asked else line_at(place)
         if results := [*tensors_in(y)] or changed:
-            name = getattr(func, "__name__", type(func).__name__)
-            op = func.__self__.__name__ if name == "__get__" else name  # the name of an attribute, such as T
-            others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
-            options = [str(x) for x in others if not [*tensors_in(x)]]
-            facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
-            place = find_user_line()
-            line = "" if place == self.asked else line_at(place)
+            facts = (*options_of(func, args, kwargs), *facts_of(results[0]))
             self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
             self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}
+        elif op in READING and (op == "__array__" or is_users(sys._getframe(1))):  # NumPy calls __array__
+            self.read[line or op] = None
         return y
 
     def add(self, results: list[Tensor], op: str = "", **rest: Any) -> int:
@@ -168,15 +199,18 @@ class CallRecorder(TorchFunctionMode):
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
         fill_values(entries, current)
-        return entries, [HIDDEN] * is_hidden
+        left_out = [entry.sign for n, entry in enumerate(self.entries) if n not in place and entry.kind == "op"]
+        notes = [HIDDEN] * is_hidden + [READ.format(line) for line in self.read]
+        if left_out:
+            which = shorten(join_names([*dict.fromkeys(left_out)]), 120)
+            notes.append(f"Not shown, as no result needs them: {pluralize(len(left_out), 'op', 'ops')} ({which}).")
+        return entries, notes
 
     def needed_by(self, ends: Sequence[int]) -> list[int]:
         """The numbers `ends`, and those of all entries that these entries were computed from."""
-        needed, stack = set[int](), [*ends]
-        while stack:
-            if (n := stack.pop()) not in needed:
-                needed.add(n)
-                stack += self.entries[n].inputs
+        needed = {*ends}
+        for n in range(max(ends), -1, -1):
+            needed.update(self.entries[n].inputs if n in needed else ())
         return sorted(needed)
 
 
@@ -195,6 +229,10 @@ def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterat
 def find_user_line() -> Place | None:
     """The line of the user's code that is running."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(MINE):
+    while frame is not None and not is_users(frame):
         frame = frame.f_back
     return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def is_users(frame: Any) -> bool:
+    return not frame.f_code.co_filename.startswith(MINE)

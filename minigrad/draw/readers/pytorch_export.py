@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx
-from torch.nn import Module
 from torch.utils._pytree import tree_leaves
 
 from ...engine.core.node import Place
-from ..listing import Entry, Listing, Path, Scope
-from ..listing_of import modules_of
+from ..listing import Entry, EntryList, Listing, Path, Scope
 from ..listing_readers import line_of
 from ..words import pluralize
+from . import name_of
+from .pytorch_aten import op_name, options_of
 from .pytorch_calls import MINE, CallRecorder, preserve
 from .pytorch_tensors import entry_of, tensors_in
 
@@ -44,11 +44,10 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     """
     from torch._dynamo.utils import graph_break_reasons
 
-    name, earlier = getattr(f, "__name__", type(f).__name__), len(graph_break_reasons)
-    modules = modules_of(f, Module, args)
+    name, earlier = name_of(f), len(graph_break_reasons)
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with preserve(modules, trains=not isinstance(f, Module)):
-        runs = CompiledRuns(CallRecorder(modules, args, namespace))
+    with preserve(f, args) as modules:
+        runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]
@@ -58,62 +57,61 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
         at, why = reason.user_stack[-1], reason.reason.partition("\n")[0]
         why = why.replace("generic_jump TensorVariable()", "Python branches on a tensor")
         notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, at.name))} – {why}.")
-    notes += [OUTSIDE] * any(id(y) not in runs.places for y in ys)
+    notes += [OUTSIDE] * any(id(y) not in runs.made for y in ys)
     return Listing(f"what torch.compile made of {name}", runs.entries, notes)
 
 
-class FxReader:
+class FxReader(EntryList):
     """Collects the entries of graphs of torch.fx.
 
     names    name of an input → the name of the parameter or buffer that it stands for
     """
 
     def __init__(self, names: Mapping[str, str]):
-        self.names, self.entries, self.scopes = names, list[Entry](), dict[Any, Scope]()
+        super().__init__()
+        self.names, self.scopes = names, dict[Any, Scope]()
 
-    def read(self, owner: Any, path: Path = (), given: Sequence[int | None] = ()) -> list[int | None]:
-        """Add the entries of a GraphModule, a leaf before its first user. Returns the numbers of its results.
-
-        given    the numbers of its inputs, as far as they are known
-        """
+    def read(self, owner: Any, path: Path = (), given: Sequence[Entry | None] = ()) -> list[Entry | None]:
+        """Add the entries of a GraphModule. Returns the entries of its results. `given`: those of its inputs, if known."""
         inputs = [node for node in owner.graph.nodes if node.op == "placeholder"]
-        place: dict[Any, int] = {node: n for node, n in zip(inputs, given) if n is not None}
-        users = [node for node in owner.graph.nodes if node.op not in (*GIVEN, "output")]
-        order = [each for user in users for each in (*user.all_input_nodes, user)]
-        for node in dict.fromkeys([*order, *owner.graph.nodes]):
+        env = {node: entry for node, entry in zip(inputs, given) if entry is not None}
+        for node in owner.graph.nodes:
             value = attrgetter(node.target)(owner) if node.op in ("get_attr", "call_module") else None
             is_inner = node.op == "get_attr" and isinstance(value, fx.GraphModule)  # a branch, or the body of a loop
-            if node not in place and not is_inner and node.op != "output":
+            if node not in env and not is_inner and node.op != "output":
                 here = path + self.scopes_of(node, path)
-                reads = [place[x] for x in node.all_input_nodes if x in place]
-                reads += self.read_inner(node, owner, here, place)
-                place[node] = len(self.entries)
-                self.entries.append(self.entry(node, value, here, tuple(reads)))
-        return [place.get(x) for x in tree_leaves(owner.graph.output_node().args)]
+                env[node] = self.entry(node, value, here)
+                if node.op not in GIVEN:
+                    reads = [env[x] for x in node.all_input_nodes if x in env]
+                    self.add(env[node], reads + self.read_inner(node, owner, here, env))
+        for entry in env.values():
+            self.add(entry)
+        return [env.get(x) for x in tree_leaves(owner.graph.output_node().args)]
 
-    def read_inner(self, node: fx.Node, owner: Any, path: Path, place: Mapping[Any, int]) -> list[int]:
-        """Add the graphs that a node calls with its last operands. Returns the numbers of their results."""
-        found: list[int | None] = []
+    def read_inner(self, node: fx.Node, owner: Any, path: Path, env: Mapping[Any, Entry]) -> list[Entry]:
+        """Add the graphs that a node calls with its last operands. Returns the entries of their results."""
+        found: list[Entry | None] = []
         for at, branch in enumerate(node.args):
-            if isinstance(branch, fx.Node) and branch not in place:
+            if isinstance(branch, fx.Node) and branch not in env:
                 inner = attrgetter(str(branch.target))(owner)
                 scope = Scope("scope", str(branch.target), "a graph inside", inner)
-                operands = [place[x] for x in tree_leaves(node.args[at + 1 :]) if x in place]
+                operands = [env[x] for x in tree_leaves(node.args[at + 1 :]) if x in env]
                 found += self.read(inner, (*path, scope), operands)
-        return [n for n in found if n is not None]
+        return [x for x in found if x is not None]
 
     def scopes_of(self, node: fx.Node, path: Path) -> Path:
         """The module calls that a node belongs to. PyTorch gives each call of a module its own key."""
         found: list[Scope] = []
         for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
-            label = re.sub(r"^(L\['(self|fn)'\]\.?|G\['(?=\w+'\]))|'\]", "", at)
+            label = re.sub(r"^(L\['(self|fn)'\]\.?|[LG]\['(?=\w+'\]))|'\]", "", at)
             of = (kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
-            if label and not (node.op == "call_module" and label == node.target):
+            is_own = node.op == "call_module" and label == node.target
+            if label and not is_own and not label.startswith("_empty_nn_module_stack"):
                 where = (*map(id, (*path, *found)), key)
                 found.append(self.scopes.setdefault(where, Scope("module", label, of, None)))
         return tuple(found)
 
-    def entry(self, node: fx.Node, value: Any, path: Path, inputs: tuple[int, ...]) -> Entry:
+    def entry(self, node: fx.Node, value: Any, path: Path) -> Entry:
         target: Any = node.target
         meta = node.meta.get("tensor_meta")  # of ShapeProp
         results = [*tensors_in(node.meta.get("val", node.meta.get("example_value", value)))]
@@ -121,45 +119,42 @@ class FxReader:
         if node.op in GIVEN:
             own = target if node.op == "get_attr" else self.names.get(node.name, "")
             return entry_of(results, name=own or node.name, thing=node, path=None if own else path)
-        kind = type(value).__name__ if node.op == "call_module" else getattr(target, "overloadpacket", target)
-        op = kind if isinstance(kind, str) else kind.__name__
+        op = type(value).__name__ if node.op == "call_module" else op_name(target)
+        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda x: x.meta.get("example_value", x))
+        facts = tuple(options_of(target, args, kwargs))
         name = target if node.op == "call_module" else "" if node.name.startswith(op.strip("_")) else node.name
         at = re.findall(r'File "(.+)", line (\d+), in (.+)', node.stack_trace or "")
         places = [Place(file, int(n), where) for file, n, where in at if not file.startswith((*MINE, "<eval"))]
         line = line_of(places[-1] if places else None)
-        return entry_of(results, op, name=name, thing=node, line=line, path=path, inputs=inputs)
+        return entry_of(results, op, name=name, thing=node, line=line, path=path, facts=facts)
 
 
 class CompiledRuns(FxReader):
     """A backend of torch.compile that records each graph when it runs.
 
-    places    id of a tensor → the number of its entry. `tensors` keeps these tensors alive
+    made    id of a tensor → the tensor, kept alive, and its entry
     """
 
     def __init__(self, call: CallRecorder):
         super().__init__({})
         self.call, self.count = call, 0
-        self.places: dict[int, int | None] = {}
-        self.tensors: list[Tensor] = []
+        self.made: dict[int, tuple[Tensor, Entry | None]] = {}
 
     def backend(self, module: fx.GraphModule, examples: Any) -> Callable[..., Any]:
         def run(*given: Any) -> Any:
             results = module.forward(*given)
             self.count += 1
-            inputs = [self.number(x) if isinstance(x, Tensor) else None for x in given]
+            inputs = [self.entry_given(x) if isinstance(x, Tensor) else None for x in given]
             scope = Scope("scope", f"graph {self.count}", "torch.compile", module)
-            numbers = self.read(module, (scope,), inputs)
-            self.places |= {id(x): n for x, n in zip(results, numbers) if n is not None}
-            self.tensors += tensors_in(results)
+            entries = self.read(module, (scope,), inputs)
+            self.made |= {id(x): (x, entry) for x, entry in zip(results, entries)}
             return results
 
         return run
 
-    def number(self, x: Tensor) -> int | None:
-        """The number of a tensor's entry. If no graph made the tensor, adds a leaf."""
-        if id(x) not in self.places:
-            self.places[id(x)] = len(self.entries)
-            self.tensors.append(x)
+    def entry_given(self, x: Tensor) -> Entry | None:
+        """The entry of a graph's input: the entry of the op that made it, or else a leaf."""
+        if id(x) not in self.made:
             path, name = None if id(x) in self.call.own else (), self.call.names.get(id(x), "")
-            self.entries.append(entry_of([x], name=name, thing=x, path=path))
-        return self.places[id(x)]
+            self.made[id(x)] = x, entry_of([x], name=name, thing=x, path=path)
+        return self.made[id(x)][1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import zip_longest
 from types import FrameType
@@ -24,12 +25,12 @@ from ...engine.base.errors import NoGradientError
 from ...engine.base.spec import Spec
 from ...engine.tensor.symbol import placeholder
 from ..heat import Heat, heat_of
-from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Arrow, Box, GraphRun, Picture, Share
-from ..rules import Rule, rules_of, sign_of
+from ..rules import Rule, rules_like
 from ..tensors import format_array, make_share
 from ..words import join_names
+from . import refuse_missing_arguments
 from .pytorch_aten import AtenCall, Edge, call_of, edge_of, edges_of, method_like, results_of, saved_by
 from .pytorch_calls import preserve
 from .pytorch_tensors import hook_names, node_hook_names, nodes_before, spec_of, tensors_in
@@ -68,14 +69,23 @@ def replay_of(
     computed again.
     """
     recording = OpRecorder()
-    if not isinstance(y, Tensor):
-        if not callable(y):
-            raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
-        with preserve(modules_of(y, Module, args), trains=not isinstance(y, Module)), recording:
-            y, variables = call(y, args)
-        namespace = {**namespace, **variables, "result": y}
+    with ExitStack() as around:
         if not isinstance(y, Tensor):
-            raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
+            if not callable(y):
+                raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
+            refuse_missing_arguments(y, args)
+            around.enter_context(preserve(y, args))
+            with recording:
+                y, variables = call(y, args)
+            namespace = {**namespace, **variables, "result": y}
+        order = order_of(y, most, is_sum)
+        return TorchRun(y, order, recording, namespace).replay()
+
+
+def order_of(y: Any, most: int, is_sum: bool) -> list[Any]:
+    """The nodes of y's graph, in the order in which they were made; leaves before their first user."""
+    if not isinstance(y, Tensor):
+        raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
     if not y.requires_grad:
         why = "it was detached, made under torch.no_grad(), or no operand has requires_grad=True"
         raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
@@ -88,8 +98,7 @@ def replay_of(
             f"a graph of {len(before):,} nodes is too large to step through: take a part of up to {most:,}"
         )
     made = sorted(before, key=lambda node: node._sequence_nr())  # autograd's engine runs the ops from last to first
-    order = [*dict.fromkeys(x for node in made for x in (*before[node], node))]  # leaves before their first user
-    return TorchRun(y, order, recording, namespace).replay()
+    return [*dict.fromkeys(x for node in made for x in (*before[node], node))]
 
 
 def call(f: Any, args: Sequence[Any]) -> tuple[Any, dict[str, object]]:
@@ -172,6 +181,8 @@ class TorchRun:
         if is_random or any(isinstance(x, Edge) and x not in self.values for x in call.operands):
             return ()
         args = {k: [*map(self.value, x)] if type(x) is list else self.value(x) for k, x in call.args.items()}
+        if call.name in ("view", "unsafe_view"):  # the clone before it may have had another layout in memory
+            return [self.value(call.args["self"]).reshape(call.args["size"])]
         kinds = {x.name: str(x.type) for x in call.op._schema.arguments}
         y = call.op(**{k: x.item() if kinds[k] == "number" and isinstance(x, Tensor) else x for k, x in args.items()})
         return [y] if isinstance(y, Tensor) else y
@@ -225,12 +236,8 @@ class TorchRun:
             dtype = str(value.dtype).removeprefix("torch.").replace("bfloat16", "float32")  # NumPy has no bfloat16
             xs.append(float(x) if is_number else placeholder("", Spec(tuple(value.shape), dtype)))
         try:
-            y = method_like(call)(*xs).node
-            nodes = [getattr(x, "node", None) for x in xs]
-            order = [nodes.index(x if x in nodes else None) for x in y.inputs]
-            rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
-            assert y.spec.shape == tuple(out.shape)
-            return sign_of(y.op) if order == sorted(order) else sign, [rules[order.index(i)] for i in range(len(xs))]
+            _, own, rules = rules_like(method_like(call), xs, names, out.shape)
+            return own or sign, rules
         except Exception:  # minigrad has no such method, or it takes other arguments or has no derivative
             return sign, [Rule("", False)] * len(xs)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
-from math import inf, prod
+from math import inf
 from typing import Any
 
 from torch import Tensor
@@ -17,17 +18,20 @@ from ..listing_readers import trouble
 from ..names import names_in
 from ..static_run import SIGNS
 from ..tensors import format_array
+from .nested import bytes_of
 
 LARGE = 1_000  # numbers; the value of a larger tensor is not shown
 
 
 def tensors_in(x: Any) -> Iterator[Any]:
-    """The tensors in nested lists, tuples and dictionaries."""
+    """The tensors in nested lists, tuples, mappings and dataclasses."""
     if isinstance(x, Tensor):
         yield x
-    elif isinstance(x, list | tuple | dict):
-        for each in x.values() if isinstance(x, dict) else x:
+    elif isinstance(x, list | tuple | Mapping):
+        for each in x.values() if isinstance(x, Mapping) else x:
             yield from tensors_in(each)
+    elif is_dataclass(x) and not isinstance(x, type):
+        yield from tensors_in([getattr(x, field.name) for field in fields(x)])
 
 
 def names_of(namespace: Mapping[str, object]) -> dict[Tensor, str]:
@@ -38,15 +42,15 @@ def names_of(namespace: Mapping[str, object]) -> dict[Tensor, str]:
 def spec_of(x: Any) -> str:
     """Dtype and shape of a tensor, or of anything that has both: f32[3, 4]."""
     dtype = re.sub(r"^torch\.((bf|[fuic])[a-z]*(?=\d))?", r"\2", str(x.dtype))
-    return f"{dtype}[{', '.join(map(str, x.shape))}]"
+    lengths = (x.size(0), *["?"] * (x.dim() - 1)) if getattr(x, "is_nested", False) else x.shape
+    return f"{dtype}[{', '.join(map(str, lengths))}]"
 
 
 def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
     """The entry of an operation with these results; if `op` is "", of a leaf."""
-    sizes = [prod(x.shape) * x.dtype.itemsize for x in results]
-    nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # not symbols, such as s77
+    spec = " ".join(map(spec_of, results))
     sign = SIGNS.get(op.strip("_"), op.strip("_") if op.startswith("__") else op)
-    return Entry("op" if op else "leaf", sign, spec=" ".join(map(spec_of, results)), nbytes=nbytes, **rest)
+    return Entry("op" if op else "leaf", sign, spec=spec, nbytes=bytes_of(spec), **rest)
 
 
 def version_of(x: Tensor) -> int:

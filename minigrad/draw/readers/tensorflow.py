@@ -58,7 +58,8 @@ def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
             "arguments, GraphView(f, x), or a Keras model, a ConcreteFunction, a tf.Graph or a GraphDef"
         )
     if layers and not x.built:
-        raise TypeError(f"the model {x.name} has no weights yet: call it once, or call its build(shape)")
+        shape = (None, *args[0].shape[1:]) if args and hasattr(args[0], "shape") else "(None, …)"
+        raise TypeError(f"{x.name} has no weights yet: call it once, model(x), or build it, model.build({shape})")
     if not args and getattr(x, "inputs", None):
         inputs = x.inputs[0] if len(x.inputs) == 1 else x._inputs_struct
         args = [tf.nest.map_structure(lambda y: tf.TensorSpec(y.shape, y.dtype), inputs)]
@@ -143,7 +144,7 @@ class GraphReader:
             entry.path, variable = None, self.captured[op.name]
             if variable is not None:
                 entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
-                entry.thing, entry.nbytes = variable, bytes_of([entry.spec])
+                entry.thing, entry.nbytes = variable, bytes_of(entry.spec)
                 entry.facts += ("variable" + ", not trainable" * (not variable.trainable),)
         return entry
 

@@ -6,11 +6,12 @@ import sys
 from collections import Counter
 from functools import partial
 
+import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import GraphView
-from minigrad.draw.readers import hlo
+from minigrad.draw import listing
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: python -m pip install jax==0.10.2 adds these tests")
 jnp, lax = jax.numpy, jax.lax
@@ -199,6 +200,15 @@ def test_arguments_that_are_no_arrays_stay_what_they_are():
         assert [entry.sign for entry in nodes(view)] == ["dot_general", "tanh"] * 3
 
 
+def test_arguments_may_be_numbers_or_numpys_arrays():
+    f = jax.grad(lambda x: jnp.sum(x * x))
+    for view in (GraphView(f, 3.0), GraphView(f, np.float32(3)), GraphView(partial(f, 3.0)), GraphView(lambda: f(3.0))):
+        assert "mul" in [entry.sign for entry in nodes(view)]
+    assert mg.draw(jax.jit(jnp.sin), 2.0).picture.outputs[0].name == "result"
+    assert [entry.spec for entry in nodes(GraphView(jnp.reshape, x, (3, 1)))] == ["f32[3, 1]"]
+    assert [entry.name for entry in entries(GraphView(partial(lambda x, w: x @ w, w=W), x, names={}))][:2] == ["x", "w"]
+
+
 def test_a_jaxpr_and_a_stage_of_jit_are_shown_as_the_function_is():
     own = [entry.headline for entry in entries(GraphView(mlp, PARAMS, X))]
     jaxpr, traced = jax.make_jaxpr(mlp)(PARAMS, X), jax.jit(mlp).trace(PARAMS, X)
@@ -216,13 +226,18 @@ def test_results_that_are_arguments_or_numbers_and_arguments_that_are_not_read_a
 
 
 def test_what_has_no_graph_is_refused_with_advice(monkeypatch):
-    monkeypatch.setattr(hlo, "MOST", 500)
+    monkeypatch.setattr(listing, "MOST", 500)
     doubled = jax.jit(lambda x: x + 1)
     for _ in range(9):
         doubled = jax.jit(lambda x, f=doubled: f(f(x)))
     for error, words, given in (
         (TypeError, "a JAX array has no graph: draw the function that computes it", [x]),
-        (TypeError, "expected a function of JAX and its arguments, as in mg.draw", [outer]),
+        (TypeError, "outer has no graph until it is called: draw(f, x)", [outer]),
+        (
+            ValueError,
+            'expected what jax.jit(f).lower(x).as_text(dialect="hlo") returns',
+            [doubled.lower(1.0).as_text()],
+        ),
         (ValueError, "no ENTRY computation", ["HloModule empty"]),
         (ValueError, "more than 500 nodes", [doubled, x]),
     ):

@@ -2,11 +2,15 @@
 
 import copy
 import random
+from collections import UserDict
+from dataclasses import make_dataclass
 from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import minigrad as mg
 from minigrad.course.widgets import GraphView
 from tests.support.table import table
 
@@ -72,47 +76,58 @@ def test_operations_are_those_that_torch_fx_traces():
     ]  # fmt: skip
 
 
-def state(modules, rng=True):
-    """Everything about modules that a look could change."""
+def state(modules, *others):
+    """Everything that a look could change about modules, random generators and other things."""
     tensors = [x for m in modules for x in [*m.parameters(), *m.buffers()]]
     parts = [part for m in modules for part in m.modules()]
     attributes = [{k: copy.copy(v) for k, v in vars(part).items()} for part in parts]
     values = [(id(x), x._version, x.tolist(), id(x.grad), None if x.grad is None else x.grad.tolist()) for x in tensors]
     hooks = torch.nn.modules.module._global_forward_hooks, torch.nn.modules.module._global_forward_pre_hooks
-    return values, repr(attributes), [*map(dict, hooks)], torch.random.get_rng_state().tolist(), random.getstate()
+    rest = [*map(repr, others), str(np.random.get_state())]  # noqa: NPY002
+    return values, repr(attributes), [*map(dict, hooks)], torch.random.get_rng_state().tolist(), random.getstate(), rest
 
 
 class Careless(Residual):
-    """Changes itself when it is called."""
+    """Changes itself and its input when it is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.count, self.log = torch.zeros(1), [{}]
 
     def forward(self, x):
         self.last, self.calls, self.training = x, getattr(self, "calls", 0) + 1, False
         self.bn1.running_mean.add_(random.random())
-        return super().forward(x).mean()
+        self.count += 1
+        self.log[0][len(self.log)] = self.log.append(1)
+        return super().forward(x.mul_(2)).mean()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("kind", ["module", "function"])
 def test_looking_changes_nothing(kind, compiled):
-    model, x = Careless(), torch.randn(2, 3, 4, 4)
-    model(x).backward()
+    model, x, dice = Careless(), torch.randn(2, 3, 4, 4), torch.Generator()
+    optimizer = torch.optim.Adam(model.parameters())
+    earlier = model(x)
+    earlier.backward(retain_graph=True)
     model.conv2.weight.grad = None
 
     def step(x):
-        loss = model(x) + torch.rand(())
+        loss = model(x) + torch.rand((), generator=dice) * np.random.rand()  # noqa: NPY002
         loss.backward()
         with torch.no_grad():
             model.conv1.weight.data -= 1
+        optimizer.step()
         model.conv2.bias.grad = None
         return loss
 
     f = model if kind == "module" else step
     f = torch.compile(f, backend="eager") if compiled else f
-    before = state([model])
+    before = state([model], x, optimizer.state_dict(), dice.get_state().tolist())
     GraphView(f, x)
 
-    assert state([model]) == before
+    assert state([model], x, optimizer.state_dict(), dice.get_state().tolist()) == before
+    earlier.backward()  # PyTorch raises if a tensor that it saved has another version
 
 
 def test_a_module_is_found_however_the_function_reaches_it():
@@ -128,6 +143,62 @@ def test_a_module_is_found_however_the_function_reaches_it():
 
     assert state([net]) == before
     assert [each.entries[1].name for each in found] == ["0.running_mean"] * 5
+
+
+def test_arguments_and_results_come_in_dataclasses_and_mappings_and_by_keyword():
+    class Scale(nn.Module):
+        def forward(self, batch, *, mask=None):
+            return SimpleOutput(UserDict(loss=batch["ids"] * mask))
+
+    SimpleOutput = make_dataclass("SimpleOutput", ["logits"])
+    batch = UserDict(ids=torch.ones(2))
+    views = [
+        GraphView(partial(Scale(), mask=torch.ones(2)), batch),
+        GraphView(partial(Scale(), batch, mask=batch["ids"])),
+    ]
+
+    assert [view.label for view in views] == ["The graph of a call of Scale"] * 2
+    assert [x.name for x in views[0].overview.listing.entries] == ["input", "mask", ""]
+
+
+def test_a_function_needs_no_tensor_among_its_arguments():
+    net = nn.Linear(3, 1)
+
+    assert signs(lambda n: torch.ones(n).sum(), 3) == ["ones", "sum"]
+    assert signs(lambda: net(torch.ones(3))) == ["ones", "linear"]
+    assert mg.draw(lambda n: torch.ones(n).sum(), 3).picture.outputs[0].value == "3"
+
+
+def test_an_operand_that_is_read_twice_has_two_arrows():
+    drawing = mg.draw(lambda x: x * x, torch.ones(2))
+
+    assert len(drawing.picture.arrows) == 2
+    assert "#2 = input × input = [1, 1]" in drawing.text
+
+
+def test_ops_without_use_and_values_that_python_reads_are_noted():
+    def f(x):
+        x.sum().exp()
+        return x * 2 if (x > 0).any() else x + x.max().item()
+
+    reads, left_out = GraphView(f, -torch.ones(2), names={}).notes
+
+    assert "in f: return x * 2 if (x > 0).any() else x + x.max().item()" in reads
+    assert left_out == "Not shown, as no result needs them: 5 ops (sum, exp, >, any and max)."
+
+
+def test_what_is_compiled_inside_a_call_is_shown_as_it_was_written():
+    inner = torch.compile(lambda x: x.sin() + 1)
+
+    assert signs(lambda x: inner(x).cos(), torch.ones(2)) == ["sin", "+", "cos"]
+    assert signs(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), torch.ones(2)) == ["sum", ">", "cond"]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_nested_tensor_has_unknown_lengths():
+    x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+
+    assert [(e.spec, e.nbytes) for e in listing(lambda x: x * 2, x).entries] == [("f32[2, ?]", None)] * 2
 
 
 def test_a_call_runs_once():
@@ -159,7 +230,10 @@ def test_parameters_lines_options_and_what_backward_keeps_are_shown():
 
     assert [*found] == ["input", "weight", "bias", "linear", "dropout"]
     assert found["linear"].line.endswith("test_pytorch_calls.py, in f: return F.dropout(layer(x), 0.5)")
-    assert found["dropout"].facts == ("with 0.5, True, False", "MulBackward0 saves other f32[4, 2], 32 bytes")
+    assert found["dropout"].facts == (
+        "with p=0.5, training=True, inplace=False",
+        "MulBackward0 saves other f32[4, 2], 32 bytes",
+    )
     assert (found["weight"].spec, found["weight"].nbytes) == ("f32[2, 3]", 24)
     assert [name for name, entry in found.items() if entry.kept] == ["input"]
 
@@ -218,6 +292,21 @@ def test_a_result_that_pytorch_does_not_announce_is_marked():
     view = GraphView(torch.vmap(torch.sin), torch.ones(3), names={})
 
     assert "does not report" in view.notes[0]
+
+
+@table(
+    "f, words",
+    [
+        (lambda x: x.max(1)[0], "dim=1"), (lambda x: x.view(4, 1), "4, 1"), (lambda x: x.pow(2), "exponent=2"),
+        (lambda x: F.softmax(x, 0), "dim=0, _stacklevel=3"), (lambda x: torch.cat([x, x], 1), "dim=1"),
+        (lambda x: 1 - x, "1"), (lambda x: torch.ops.aten.sum.dim_IntList(x, [0], True), "dim=[0], keepdim=True"),
+    ],
+)  # fmt: skip
+def test_options_have_pytorchs_names(f, words):
+    entry = listing(f, torch.ones(2, 2)).entries[1]
+
+    assert entry.facts[0] == f"with {words}"
+    assert "." not in entry.sign
 
 
 @table(
