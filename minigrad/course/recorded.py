@@ -25,8 +25,8 @@ from typing import Any
 
 from IPython.display import display
 
+from minigrad.course import widgets
 from minigrad.course.journal import place
-from minigrad.course.widgets.graph_view import GraphView
 from minigrad.draw.listing import Entry, Listing, Scope
 
 MISSING = "{} is not installed here. It printed:\n"
@@ -45,8 +45,7 @@ def show(package: str, name: str, f: Callable[[Any], object]) -> None:
             printed, view = run(f, package)
             text = printed if printed == text else f"{printed}\n{DIFFERENT}{text}"
         except Exception as error:  # not installed, an older version, or one that does not support this Python
-            reason = RAISED if find_spec(package) else MISSING
-            text = reason.format(name, type(error).__name__) + text
+            text = (RAISED if find_spec(package) else MISSING).format(name, type(error).__name__) + text
     print(text)
     if view is not None:
         display(view)  # type: ignore[no-untyped-call]
@@ -66,12 +65,13 @@ def run(f: Callable[[Any], object], package: str) -> tuple[str, Any]:
     return "\n".join(line.rstrip() for line in printed.getvalue().rstrip().splitlines()), view
 
 
-def recording(f: Callable[[Any], object]) -> tuple[str, GraphView | None]:
+def recording(f: Callable[[Any], object]) -> tuple[str, widgets.GraphView | None]:
     """The docstring of f, and the recorded view, if there is one. Raises ValueError if f has no docstring."""
     if not f.__doc__:
         raise ValueError(f"{f.__name__} needs a docstring: what it prints where its framework is installed")
     path = Path(__file__).with_name("recordings") / f"{f.__name__}.json"
-    return inspect.cleandoc(f.__doc__), GraphView(listing_from(path.read_text("utf-8"))) if path.is_file() else None
+    view = widgets.GraphView(listing_from(path.read_text("utf-8"))) if path.is_file() else None
+    return inspect.cleandoc(f.__doc__), view
 
 
 def listing_from(text: str) -> Listing:

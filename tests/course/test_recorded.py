@@ -2,89 +2,47 @@
 
 import sys
 import warnings
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
-from minigrad.course import in_jax, in_pytorch
+from minigrad.course import in_jax
+
+DONE = "4.0\ndone\n"
+VIEW = "GraphView(7 nodes, 2 groups; The graph of a call of cube)"
+SHOWN = {  # by the `double` of this JAX; None if there is none
+    f"{DONE}a view": lambda x: 2 * x,
+    f"6.0\ndone\nThe lesson's author saw something else:\n{DONE}a view": lambda x: 3 * x,
+    f"This JAX cannot run it (KeyError).\nIt printed, when the lesson was written:\n{DONE}{VIEW}": {}.__getitem__,
+    f"JAX is not installed here. It printed:\n{DONE}{VIEW}": None,
+}
 
 
-def doubled(torch):
+def slope_in_jax(jax):  # a view of this name is recorded
     """
     4.0
     done
     """
-    print(torch.double(2.0))
+    print(jax.double(2.0))
+    warnings.warn("use another word", DeprecationWarning, stacklevel=1)
     print("done")
+    return "a view"
 
 
-@pytest.fixture
-def torch(monkeypatch):
-    module = ModuleType("torch")
-    module.__spec__ = object()
-    monkeypatch.setitem(sys.modules, "torch", module)
-    return module
-
-
-def test_it_runs_where_pytorch_is(torch, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("shown", "double"), SHOWN.items(), ids=["same", "different", "fails", "missing"])
+def test_a_learner_sees_what_this_jax_shows_else_the_recording(shown, double, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    torch.double = lambda x: 2 * x
-    in_pytorch(doubled)
-    assert capsys.readouterr().out == "4.0\ndone\n"
-
-    torch.double = lambda x: 3 * x
-    in_pytorch(doubled)
-    assert capsys.readouterr().out == "6.0\ndone\nThe lesson's author saw something else:\n4.0\ndone\n"
-
-
-def test_it_is_shown_as_recorded_where_this_pytorch_cannot_run_it(torch, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)  # the module torch has no double
-    in_pytorch(doubled)
-    cannot = "This PyTorch cannot run it (AttributeError).\nIt printed, when the lesson was written:\n"
-    assert capsys.readouterr().out == f"{cannot}4.0\ndone\n"
-
-
-def test_a_deprecation_inside_pytorch_is_not_shown(torch, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    torch.double = lambda x: warnings.warn("use another word", DeprecationWarning, stacklevel=1) or 2 * x
-    in_pytorch(doubled)
-    assert capsys.readouterr().out == "4.0\ndone\n"
-
-
-def test_it_is_shown_as_recorded_where_pytorch_is_missing(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "torch", None)  # so an import fails
-    in_pytorch(doubled)
-    assert capsys.readouterr().out == "PyTorch is not installed here. It printed:\n4.0\ndone\n"
-
-
-def slope_in_jax(jax):
-    """done"""
-    print("done")
-    return jax.view
-
-
-def test_a_recorded_view_is_shown_where_the_framework_is_missing(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.setitem(sys.modules, "jax", double and SimpleNamespace(double=double, __spec__=object()))
     in_jax(slope_in_jax)
-    printed, view = capsys.readouterr().out.split("done\n")
-    assert printed == "JAX is not installed here. It printed:\n"
-    assert view.startswith("GraphView(7 nodes, 2 groups; The graph of a call of cube)")
+    assert capsys.readouterr().out.startswith(shown)
 
 
-def test_the_view_of_the_installed_framework_is_shown(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(view="a view of this version"))
+def test_the_repository_shows_the_recording(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(double=lambda x: 3 * x))
     in_jax(slope_in_jax)
-    assert capsys.readouterr().out == "done\na view of this version\n"
-
-
-def test_the_repository_shows_the_recording(torch, capsys):
-    in_pytorch(doubled)
-    assert capsys.readouterr().out == "4.0\ndone\n"
+    assert capsys.readouterr().out.startswith(f"{DONE}{VIEW}")
 
 
 def test_a_function_without_a_recording_is_refused():
     with pytest.raises(ValueError, match="needs a docstring"):
-        in_pytorch(lambda torch: None)
+        in_jax(lambda jax: None)
