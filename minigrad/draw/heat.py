@@ -1,11 +1,12 @@
 """Small arrays as heat maps: a cell for each entry, shaded by its magnitude.
 
-Colour and a mark show the sign: a negative cell has a minus. Marks also show ∞, −∞, and ? for NaN. The darkest cell is
-the largest of its own array, so shades show patterns; read magnitudes from the numbers.
+A mark in each cell shows ∞, −∞, ? for NaN, and the sign: a minus. In an array of at most nine entries, the mark is the
+number in two digits. The darkest cell is the largest of its own array, so shades show patterns.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite, isnan
@@ -17,6 +18,7 @@ from .words import number
 LARGEST = 8  # rows or columns; with more, cells would be too small to read
 LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
 DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
+FEW, WIDEST = 9, 3  # cells, and columns, that have room for numbers
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
 
 
@@ -34,11 +36,16 @@ class Heat:
 
     @property
     def side(self) -> int:
-        """The side of a cell in pixels."""
-        return 15 if max(self.columns, len(self.rows)) <= 4 else 12
+        """The height of a cell in pixels."""
+        return 17 if self.has_numbers else 15 if max(self.columns, len(self.rows)) <= 4 else 12
 
-    width = property(lambda self: self.columns * self.side)
+    has_numbers = property(lambda self: any(mark != sign(mark) for _, mark, _ in self.cells))
+    across = property(lambda self: 30 if self.has_numbers else self.side)  # the width of a cell
+    width = property(lambda self: self.columns * self.across)
     height = property(lambda self: len(self.rows) * self.side)
+
+    def without_numbers(self) -> Heat:
+        return Heat(self.columns, tuple((text, sign(mark), shade) for text, mark, shade in self.cells))
 
     @property
     def text(self) -> str:
@@ -55,18 +62,32 @@ def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
         return None
     sizes = [abs(x) for each in (array, *alike) for x in numbers(each) if isfinite(x)]
     largest = max(sizes, default=0.0) or 1.0
-    return Heat(array.shape[-1], tuple(cell(x, largest) for x in numbers(array)))
+    in_cells = array.size <= FEW and array.shape[-1] <= WIDEST
+    return Heat(array.shape[-1], tuple(cell(x, largest, in_cells) for x in numbers(array)))
+
+
+def sign(mark: str) -> str:
+    """What a small cell shows of a mark: −, ∞, −∞, ?, or nothing."""
+    return re.match("−?[?∞]?", mark)[0]  # type: ignore[index]
 
 
 def numbers(array: Any) -> list[float]:
     return [float(x) for x in array.reshape(-1).tolist()]
 
 
-def cell(x: float, largest: float) -> Cell:
-    """The cell of an entry, shaded relative to the largest entry of its scale."""
+def cell(x: float, largest: float, in_cells: bool = False) -> Cell:
+    """The cell of an entry, shaded relative to the largest entry of its scale; with its number if `in_cells`."""
     if not isfinite(x):
         return number(x), "?" if isnan(x) else "∞" if x > 0 else "−∞", 0.0
-    return number(x), "−" * (x < 0), round(x / largest, 2)
+    return number(x), in_brief(x) if in_cells else "−" * (x < 0), round(x / largest, 2)
+
+
+def in_brief(x: float) -> str:
+    """A number in about four characters: −.42, 120, 3e−9."""
+    if 10 <= abs(x) < 10_000:
+        return number(round(x))
+    texts = [re.sub(r"e[+]?(−?)0*", r"e\1", number(x, digits).replace("0.", ".")) for digits in (2, 1)]
+    return next((text for text in texts if len(text) <= 4), f"{x:.0e}".replace("-", "−").replace("e−0", "e−"))
 
 
 def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
@@ -74,17 +95,18 @@ def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
 
     of    what the cells show: "value" or "grad"
     """
-    side = heat.side
+    side, across = heat.side, heat.across
     cells = []
     for i, row in enumerate(heat.rows):
         for j, (text, mark, shade) in enumerate(row):
-            x, y = j * side, i * side
-            looks = "mg-cell" + " mg-minus" * (shade < 0) + " mg-odd" * (mark not in ("", "−"))
+            x, y = j * across, i * side
+            looks = "mg-cell" + " mg-minus" * (shade < 0) + " mg-odd" * (sign(mark) not in ("", "−"))
             cells.append(
                 f'<g class="{looks}"><title>{escape(text)}</title>'
-                f'<rect x="{x}" y="{y}" width="{side}" height="{side}" fill-opacity="{abs(shade):g}"/>'
-                f'<text x="{x + side / 2:g}" y="{y + side - 3}">{mark}</text></g>'
+                f'<rect x="{x}" y="{y}" width="{across}" height="{side}" fill-opacity="{abs(shade):g}"/>'
+                f'<text x="{x + across / 2:g}" y="{y + side - 3}">{mark}</text></g>'
             )
-    frame = f'data-of="{of}" data-columns="{heat.columns}" data-size="{len(heat.cells)}" data-side="{side}"'
-    place = f'transform="translate({left:.2f} {top:.2f})" style="font-size: {side - 3}px"'
+    frame = f'data-of="{of}" data-columns="{heat.columns}" data-size="{len(heat.cells)}" data-side="{side} {across}"'
+    font = "font-size: 12px" if heat.has_numbers else f"font-size: {side - 3}px; font-weight: bold"
+    place = f'transform="translate({left:.2f} {top:.2f})" style="{font}"'
     return f'<g class="mg-heat" {frame} {place}>{"".join(cells)}</g>'

@@ -26,6 +26,7 @@ GAP = 6  # around a heat map
 ZERO = {"LR": 7.4, "TB": 6.4}  # pixels of estimated text that a zero has room for
 BETWEEN = 10  # between the heat maps of the value and of the gradient
 LABEL = 38  # width of the words "value" and "grad" with the space after them
+LAPTOP = 1024  # width of a widget's picture on a screen of 1366 pixels: a wider picture has no numbers in cells
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
 BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of a rank; from top to bottom, width is scarce
@@ -122,6 +123,8 @@ def svg(
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
         sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
+    if width > LAPTOP and direction == "LR" and any(each.has_numbers for box in picture.boxes for each in heats(box)):
+        return svg(without_numbers(picture), title, description, room)
     has_heat, width = any(map(heats, picture.boxes)), max(width, 350 * has_flow)
     keys, columns = LEGEND[: has_flow * (2 + 2 * has_heat)], 1 + (width > 700)
     legend = draw_legend(keys, columns, left + 10, top + height + 8)
@@ -138,6 +141,16 @@ def svg(
     style = f"<style>{STYLE}{HEAT_STYLE * has_heat}{SHEETS['flow'] * has_flow}</style>"
     body = [f'<g transform="{move[0]}">', *arrows, *boxes, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
+
+
+def without_numbers(picture: Picture) -> Picture:
+    """The picture with smaller cells of arrays, which only show signs."""
+
+    def smaller(each: heat.Heat | None) -> heat.Heat | None:
+        return each and each.without_numbers()
+
+    boxes = (replace(x, value_heat=smaller(x.value_heat), grad_heat=smaller(x.grad_heat)) for x in picture.boxes)
+    return replace(picture, boxes=tuple(boxes))
 
 
 def draw_legend(keys: Sequence[str], columns: int, left: float, top: float) -> str:

@@ -10,13 +10,14 @@ Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from math import atan2, degrees, hypot
 from operator import itemgetter
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -247,10 +248,13 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
     return x, decades(speeds, upwards, "FLOPs a second", compact)
 
 
-def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, measured: bool = True) -> str:
+def draw_roofline(
+    found: Sequence[Point], machine: Machine, x: Axis, y: Axis, measured: bool = True, before: Sequence[Point] = ()
+) -> str:
     """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes.
 
-    A roof that bounds no op is faint. Without measured times, a line from below to its bound stands for each op.
+    A roof that bounds no op is faint. Without measured times, a line from below to its bound stands for each op. Ops
+    `before` fusing that are not in `found` are rings, each with a line to the op that it became part of.
     """
     parts, peak = list[str](), f"peak {rate(machine.peak)}"
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
@@ -277,8 +281,20 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
             taken.append((along - 10, along + 10, y.at(machine.peak) + k * tall / length + shift))
     marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
-    parts += [*dots(marks, tops, taken, x.end, measured), *(text(*note) for note in notes)]
+    parts += [*rings(before, found, x, y), *dots(marks, tops, taken, x.end, measured), *(text(*note) for note in notes)]
     return chart("Each op under the roofs of this machine", x, y, *parts)
+
+
+def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> Iterator[str]:
+    """A ring for each op that was fused, and an arrow from it to the fused op."""
+    fused = [point for point in found if point.flops and point.name.startswith("fused ")]
+    for old, new in ((old, new) for new in fused for old in before if old.flops and old.name in new.name.split()):
+        start, end = complex(x.at(old.intensity), y.at(old.speed)), complex(x.at(new.intensity), y.at(new.speed))
+        step = (end - start) / (abs(end - start) or 1)
+        corners = [start + 6 * step, end - 6 * step, end - (13 + 4j) * step, end - (13 - 4j) * step]
+        a, b, c, d = (f"{corner.real:.1f},{corner.imag:.1f}" for corner in corners)
+        circle = f'<circle cx="{start.real:.1f}" cy="{start.imag:.1f}" r="5"/>'
+        yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
 
 
 def dots(

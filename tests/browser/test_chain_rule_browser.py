@@ -358,6 +358,11 @@ def layer() -> ChainRule:
     return ChainRule(((x @ w + b) ** 2).mean())
 
 
+def product() -> ChainRule:
+    a, b = (mg.tensor(np.linspace(-1, 1, 6).reshape(shape), requires_grad=True) for shape in ((2, 3), (3, 2)))
+    return ChainRule((a @ b).tanh().sum())
+
+
 def tanh() -> ChainRule:
     x, y, w = Value(2.0), Value(-3.0), Value(4.0)
     return ChainRule((x * y + w).tanh() * x)
@@ -375,7 +380,7 @@ SIZES = """texts => texts.filter((text) => text.textContent)
   .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
 
 
-@pytest.mark.parametrize("make", [layer, tanh])
+@pytest.mark.parametrize("make", [layer, product, tanh])
 def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(show, make):
     """Lesson 04's was 1,213 pixels high, from top to bottom, and the gallery's had type of 11 pixels."""
     page = show(make(), viewport={"width": 1074, "height": 768}).page
@@ -389,6 +394,8 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
     assert heights.pop() <= 520
     assert rule.locator("svg.mg-down").count() == 0
     assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
+    marks = rule.locator(".mg-cell text").all_text_contents()  # numbers, where there is room for them at that size
+    assert marks[:3] == {layer: ["", "−", ""], product: ["−1", "−.6", "−.2"], tanh: []}[make]
     edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
         "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"
     )

@@ -25,7 +25,8 @@ HEAD, BETWEEN = 28, 28  # height of a title, and width between panels
 def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
-    looks = [' class="mg-hot"' if line in lit else "" for line in lines]
+    classes = ["mg-hot" * (line in lit) + " mg-fused" * line.endswith(", fused") for line in lines]
+    looks = [f' class="{each.strip()}"' if each else "" for each in classes]
     pairs = enumerate(zip(coloured, looks), first)
     spans = [f'<span data-id="line {n}"{look}>{line or " "}</span>' for n, (line, look) in pairs]
     return f'<pre class="mg-code">{"".join(spans)}</pre>'

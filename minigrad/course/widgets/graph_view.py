@@ -46,10 +46,11 @@ class GraphView(Widget):
              JAX, TensorFlow or ONNX that has a graph (draw/readers/)
     args     example arguments of x if x is a function or a Module, which is called once
     names    names of values, such as {"x": x}; by default, the variable names of the calling code
-    boxes    how many boxes may be shown at first, if the graph is not smaller
+    boxes    at most how many boxes are shown at first
 
-    A module call, a name scope and a run of equal blocks are groups. The view keeps the graph alive until view.close().
-    Raises TypeError if x has no graph, ValueError for a graph of more than 50,000 nodes.
+    A module call, a name scope and a run of equal blocks are groups; in a large graph, the ops of a line of code, too.
+    The view keeps the graph alive until view.close(). Raises TypeError if x has no graph, ValueError for a graph of
+    more than 50,000 nodes.
     """
 
     _esm = javascript(*(f"graph_{part}" for part in PARTS))

@@ -2,20 +2,20 @@
 
 const looks = (part, [, mark, shade]) => {
   part.classList.toggle("mg-minus", shade < 0);
-  part.classList.toggle("mg-odd", !["", "−"].includes(mark));
+  part.classList.toggle("mg-odd", /[?∞]/.test(mark));
 };
 
 // Draws the cells of a heat map in a picture; blank cells if `heat` is null.
 function fill(map, heat) {
-  const { columns, size, side } = map.dataset;
+  const { columns, size } = map.dataset, [side, across] = map.dataset.side.split(" ").map(Number);
   map.innerHTML = Array.from({ length: size }, (_, i) => {
-    const x = (i % columns) * side, y = Math.floor(i / columns) * side;
-    return `<g class="mg-cell${heat ? "" : " mg-blank"}"><title>·</title><rect x="${x}" y="${y}" width="${side}" height="${side}"/><text x="${x + side / 2}" y="${y + (side - 3)}"></text></g>`;
+    const x = (i % columns) * across, y = Math.floor(i / columns) * side;
+    return `<g class="mg-cell${heat ? "" : " mg-blank"}"><title>·</title><rect x="${x}" y="${y}" width="${across}" height="${side}"/><text x="${x + across / 2}" y="${y + (side - 3)}"></text></g>`;
   }).join("");
   heat?.cells.forEach((cell, i) => {
     const [title, rect, mark] = map.children[i].children;
     title.textContent = cell[0];
-    mark.textContent = cell[1];
+    mark.textContent = across > side ? cell[1] : cell[1].match(/^−?[?∞]?/)[0];
     rect.setAttribute("fill-opacity", Math.abs(cell[2]));
     looks(map.children[i], cell);
   });

@@ -23,6 +23,7 @@ from ...draw.rules import sign_of
 from ...draw.svg import STYLE, draw_down
 from ...draw.words import join_names, number, pluralize
 from ...engine.core.node import NamedNode, Node
+from ...graph.compiler.passes.fuse import Fused
 from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, steps
 from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
@@ -155,12 +156,15 @@ class Scene:
 
 
 def lines_of_code(program: Program) -> Iterator[str]:
-    """The lines of a program, each with its place in the user's function, such as layer:2."""
+    """The lines of a program, each with its place in the user's function, such as layer:2, and whether it is fused."""
+    inside = {node for fused in program.graph.nodes if isinstance(fused.op, Fused) for node in fused.op.body.nodes}
     for n, line in enumerate(program.source.splitlines(), 1):
         node = program.text.nodes.get(n)
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
         if mark and isinstance(node, NamedNode) and node.place:
             comment = f"{node.place.function}:{node.place.line}"
+        if node in inside:
+            comment += ", fused"
         yield code + mark + comment
 
 
@@ -220,9 +224,10 @@ def accounts(step: PassResult) -> str:
 
 def figures(shown: Sequence[PassResult]) -> str:
     """A table of the cost of the graph after each pass."""
-    rows = []
+    rows, most = [], max(step.bytes_moved for step in shown)
     for n, step in enumerate(shown):
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
         cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
-        rows.append(row(escape(step.name), cells, f"row {n}"))
+        bar = f'<td class="mg-bar" style="--share: {100 * step.bytes_moved / most:.0f}%">{cells[1]}<'
+        rows.append(row(escape(step.name), cells, f"row {n}").replace(f"<td>{cells[1]}<", bar, 1))
     return table(["after", "ops", "bytes moved", "at peak", "µs a run"], rows)

@@ -51,7 +51,8 @@ class Roofline(ChartFilm):
             raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
         self.points, self.machine = found.points, found.machine
         every = [point for each in self.points.values() for point in each]
-        reels = [reel(each, self.machine, axes(every, self.machine), every) for each in self.points.values()]
+        axis, first = axes(every, self.machine), next(iter(self.points.values()))
+        reels = [reel(each, self.machine, axis, every, first) for each in self.points.values()]
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
@@ -76,10 +77,12 @@ class Roofline(ChartFilm):
 # -- the film -----------------------------------------------------------------------------------------------
 
 
-def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every: Sequence[Point]) -> Reel:
-    """The film of one graph. `every` has the points of both graphs."""
+def reel(
+    found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every: Sequence[Point], before: Sequence[Point]
+) -> Reel:
+    """The film of one graph. `every` has the points of both graphs, `before` those of the graph as written."""
     x, y = xy
-    wide, narrow = (draw_roofline(found, machine, axis, y) for axis in (replace(x, end=WIDE), x))
+    wide, narrow = (draw_roofline(found, machine, axis, y, before=before) for axis in (replace(x, end=WIDE), x))
     drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
     ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes in {took(total)}."
@@ -91,7 +94,8 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every:
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
     cuts.append(Cut("", describe_bounds(found, machine, every)))
     numbers = Panel("The same in numbers", listing(found, machine))
-    return Reel([Panel("Measured, under the roofs", drawn), numbers], cuts)
+    rings = " (dashed rings: fused)" * ("mg-ring" in drawn)
+    return Reel([Panel(f"Measured, under the roofs{rings}", drawn), numbers], cuts)
 
 
 def listing(found: Sequence[Point], machine: Machine) -> str:

@@ -332,10 +332,14 @@ def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
     heat = heat_of(array)
 
     assert heat.cells == (
-        ("1", "", 0.5), ("−2", "−", -1.0), ("0", "", 0.0), ("nan", "?", 0.0), ("inf", "∞", 0.0), ("−inf", "−∞", 0.0),
+        ("1", "1", 0.5), ("−2", "−2", -1.0), ("0", "0", 0.0), ("nan", "?", 0.0), ("inf", "∞", 0.0), ("−inf", "−∞", 0.0),
     )  # fmt: skip
+    assert [mark for _, mark, _ in heat.without_numbers().cells] == ["", "−", "", "?", "∞", "−∞"]
+    assert [mark for _, mark, _ in heat_of(np.array([[0.426, -1234, 3e-9], [-0.00123, 99.6, 1e7]])).cells] == [
+        ".43", "−1234", "3e−9", "−1e−3", "100", "1e7",
+    ]  # fmt: skip
     assert heat_of(np.ones((9, 2))) is heat_of(np.ones((2, 2, 2))) is heat_of(np.ones(())) is None
-    assert heat_of(np.zeros(3)).cells == (("0", "", 0.0),) * 3
+    assert heat_of(np.zeros(3)).cells == (("0", "0", 0.0),) * 3
 
 
 def test_matrices_that_add_are_shown_to_add_on_one_scale():

@@ -26,7 +26,9 @@ def test_every_pass_that_changes_something_is_a_scene_with_its_figures():
 
     for panel in (before, after, table):  # and one that compares the first graph with the last
         assert re.findall(r'data-scene="scene (\d+)"', panel["html"]) == [str(n) for n in range(len(way) + 1)]
-    rows = re.findall(r'<th scope="row">(.*?)</th><td>(\d+)</td><td>([\d,]+)</td><td>([\d,]+)</td>', table["html"])
+    rows = re.findall(
+        r'<th scope="row">(.*?)</th><td>(\d+)</td><td class="mg-bar" .*?>([\d,]+)</td><td>([\d,]+)</td>', table["html"]
+    )
     assert rows == [(s.name, str(s.nodes), f"{s.bytes_moved:,}", f"{s.peak_bytes:,}") for s in way]
 
 
@@ -79,7 +81,8 @@ def test_the_code_at_the_end_is_that_of_the_last_graph():
 
     assert '<i class="mg-keyword">def</i> program(' in last
     assert "tanh(" in last
-    assert last.count('class="mg-hot"') > 0  # what it did not have at first
+    assert last.count('class="mg-hot mg-fused"') > 1  # what it did not have at first
+    assert last.count(", fused</i>") == last.count("mg-fused")
 
 
 def test_code_names_the_line_of_the_function_it_comes_from():

@@ -65,6 +65,8 @@ def test_fusing_moves_fewer_bytes_for_as_many_flops(widget):
     assert sum(p.nbytes for p in fused) < sum(p.nbytes for p in written)
     assert sum(p.flops for p in fused) == sum(p.flops for p in written)
     assert any(p.name == "fused tanh × +" for p in fused)
+    rings = [film["panels"][0]["html"].count('class="mg-ring"') for film in widget.films]
+    assert rings == [0, 2 * 3]  # tanh, × and + as written, in the wide and in the narrow picture
 
 
 def test_points_lie_where_they_were_measured(widget):
