@@ -135,8 +135,8 @@ class Program:
         )
 
     def function(self, library):
-        """f, with L for the library; its source is where AutoGraph looks for it. PyTorch gets copies of operands, because
-        its edits may read what they have written.
+        """f, with L for the library; its source is where AutoGraph looks for it. PyTorch gets copies of operands,
+        because its edits may read what they have written.
         """
         source = self.source if library is mg else OPERAND.sub(r"\1.clone()", self.source)
         name = f"<program {hash(self.source)}>"
