@@ -105,7 +105,7 @@ def about(trace: Trace, number: int) -> str:
     parts = {
         "arguments": format_specs(given, trace.graph.inputs),
         "captured": format_specs(captured, trace.graph.inputs[trace.given :]),
-        "constants": [*trace.guards.reached.constants],
+        "constants": [*dict.fromkeys(trace.guards.reached.constants())],
         "changes": trace.list_changes(), "effects": effects, "control": inside,
     }  # fmt: skip
     lines = [f"trace {number}: {'traced' if number == 1 else 'retraced'} because {trace.reason}"]

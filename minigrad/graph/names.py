@@ -95,7 +95,7 @@ class NameSnapshot:
 
     read, assigned    the attributes that the code of all functions reads, and those that it assigns
     found             (name, key) of each relevant value: snapshots are compared by this
-    constants         texts on the numbers in variables and containers, which no run compares, for explain()
+    variables         the names of variables, and a C function that returns their values
     leads             id of a container or an object → whether it leads to a relevant value
     looks             C functions that together return all watched values
     ids               the ids of all values. A deleted object is appended, as a new object may get the same id
@@ -111,7 +111,7 @@ class NameSnapshot:
             known = self.read, self.assigned
             self.found: list[tuple[str, Any]] = []
             self.looks: list[Look] = []
-            self.constants: dict[str, None] = {}
+            self.variables: list[tuple[list[str], Look]] = []
             self.modules: list[ref[ModuleLike]] = []
             self.moving: list[object] = []
             self.leads: dict[int, bool] = {}
@@ -138,6 +138,13 @@ class NameSnapshot:
     def again(self) -> NameSnapshot:
         """A new snapshot."""
         return NameSnapshot(self.f, self.classes, self.read, self.assigned)
+
+    def constants(self) -> Iterator[str]:
+        """Texts on the variables whose numbers and strings no run compares, in themselves or in a container."""
+        for n, x in chain.from_iterable(zip(names, look()) for names, look in self.variables):
+            parts = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple | set) else (x,)
+            if any(isinstance(part, Number | str) for part in parts):
+                yield f"{n} = {x!r:.60}" if isinstance(x, Number | str) else f"what is in {n}"
 
     def changed_names(self) -> Iterator[str]:
         """The names whose values have changed."""
@@ -215,9 +222,8 @@ class NameSnapshot:
                 read |= set() if type(held.get(n, f.__globals__.get(n))) in (list, deque) else {n}
             cells = {name: cell for name, cell in cells.items() if name in read}
             names = sorted(read & f.__globals__.keys() - cells.keys())
-            yield from self.look_at(names, partial(map, f.__globals__.get, names))
-            texts = [constant(n, held.get(n, f.__globals__.get(n))) for n in (*names, *cells)]
-            self.constants |= dict.fromkeys(filter(None, texts))
+            yield from self.look_at(names, look := partial(map, f.__globals__.get, names))
+            self.variables += [(names, look), ([*cells], partial(map, attrgetter("cell_contents"), cells.values()))]
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
             yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), True)
             self.looks.append(vars(f).values)
@@ -249,13 +255,6 @@ class NameSnapshot:
                     get = partial(getattr, x) if attributes is slots else space.get
                     look = partial(map, get, attributes := sorted(attributes), repeat(None))
                     yield from self.look_at([f"{name}.{n}" for n in attributes], look, counts)
-
-
-def constant(name: str, x: Any) -> str:
-    """A text on a variable that holds a number, a string or a container of some; otherwise an empty text."""
-    parts = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple | set) else (x,)
-    is_constant = any(isinstance(part, Number | str) for part in parts)
-    return "" if not is_constant else f"{name} = {x!r:.60}" if isinstance(x, Number | str) else f"what is in {name}"
 
 
 def is_implicit(space: Mapping[str, Any], name: str) -> bool:

@@ -44,6 +44,9 @@ ONCE = {  # what programs such as these found, or should have: each gave a wrong
     "a later run of a trace began with the edit of an earlier one": [
         of([((2,), True)], "v0 = x0.new_zeros(2)", "v0[0].add_(1)", results=("v0",))
     ],
+    "PyTorch read what it had written, or refused to": [
+        of([((8,), True)], "v0 = x0*1", "v1 = v0[::2][1:]", "v2 = v0[:6:2]", "v1.addcmul_(v2,v2)", results=("v0",))
+    ],
     "a branch's result had memory of its own": [
         of([((3,), True)], "v0 = x0*1", "v1 = v0 if x0.sum() > -9 else v0*2", "v0 += 10", results=("v1",))
     ],

@@ -32,7 +32,7 @@ class Movement:
     def reshape(self, *lengths: Any, shape: Any = None) -> Self:
         """The same elements in another shape; one length may be −1, and is inferred."""
         shape = self._resolve_shape(integers(lengths if shape is None else (shape,)))
-        itself = shape == self.spec.shape and (current.mode.recording or not self.tracked)  # no_grad drops history
+        itself = shape == self.spec.shape and (current.mode.recording or not self._has_history())
         return self if itself else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
@@ -272,12 +272,9 @@ class Movement:
         if hasattr(indices_or_sections, "spec"):
             indices_or_sections = indices_or_sections.numpy().tolist()
         if isinstance(indices_or_sections, tuple | list):
-            places = range(n)
             bounds = [0, *integers((indices_or_sections,)), n]
-            return tuple(
-                self.narrow(axis, min(part.start, n), len(part))
-                for part in (places[start:stop] for start, stop in pairwise(bounds))
-            )
+            parts = [range(n)[start:stop] for start, stop in pairwise(bounds)]
+            return tuple(self.narrow(axis, min(part.start, n), len(part)) for part in parts)
         sections = whole(indices_or_sections)
         if sections < 1:
             raise ShapeError(f"tensor_split needs at least one piece, and got {sections}")
@@ -352,6 +349,10 @@ class Movement:
             return shape
         is_open = is_unknown(known := -prod(shape)) or (known and is_unknown(self.spec.size % known))
         return shape if is_open else ops.resolve_shape(shape, self.spec)
+
+    def _has_history(self) -> bool:
+        """Whether gradients may flow through this tensor, and so not through a result that is made under no_grad."""
+        return self.tracked and not (isinstance(self.node.op, ops.StopGradient) and len(self.node.inputs) == 1)
 
     def _new_axis(self, axis: Any) -> int:
         """The position of a new axis, counted from the left. Raises AxisError if out of range."""

@@ -270,8 +270,7 @@ class GeluTanhDifferential(Differential):
         v *= w
         v *= r
         v += 1
-        v *= r
-        v *= h  # h v is the slope at −|x|, and 1 − h v, which is at least ½, the slope at |x|
+        v *= r * h  # h v is the slope at −|x|, and 1 − h v, which is at least ½, the slope at |x|
         return xp.where(x < 0, t * h * v, t * (1 - h * v))
 
     def curvature(self, x):

@@ -159,6 +159,7 @@ ROWS = {
     # the three that a first way to guard these reads got wrong
     "detach, then data": (weight, lambda s: s.w.detach(), replace_data),
     "detach and requires_grad_, a leaf": (weight, leaf_or_not, replace_data),
+    "detach and requires_grad_, edited": (weight, lambda s: s.w.add_(s.w.detach().requires_grad_()), replace_data),
     "an iterator in a variable": (lambda: Held(i=itertools.cycle([2.0, 3.0])), lambda s: next(s.i), lambda s: s),
     "a generator in a variable": (lambda: Held(i=iter((2.0, 3.0, 4.0, 5.0))), lambda s: next(s.i), lambda s: s),
     "append of a user": (queued, lambda s: QUEUE.append(1), lambda s: give("scale", 3.0)(s.q)),
@@ -290,7 +291,7 @@ def test_what_a_trace_read_changes(name, way):
 
 SEEDS = "uses the state or the seed of a random generator"
 REFUSED = dict.fromkeys(["state of a generator", "seed of a generator", "the state of all", "manual_seed"], SEEDS)
-REFUSED |= {"a copy of a generator": SEEDS}
+REFUSED |= {"a copy of a generator": SEEDS, "detach and requires_grad_, edited": "edit a copy"}
 REFUSED |= {"a generator of the function": SEEDS, "_version": "the count of edits", "grad_fn of a result": "grad_fn of"}
 FROZEN = {
     "a number of a list": (lambda: Held(a=[2.0]), lambda s: s.a[0], lambda s: put(s.a, 0, 3.0)),

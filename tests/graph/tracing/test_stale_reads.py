@@ -533,15 +533,7 @@ class Inner(nn.Module):
 
 
 def test_a_global_tensor_that_the_forward_of_an_inner_layer_reads_is_replaced(monkeypatch):
-    class Outer(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner = Inner()
-
-        def forward(self, x):
-            return self.inner(x)
-
-    f = mg.function(Outer())
+    f = mg.function(nn.Sequential(nn.Sequential(Inner())))
     assert f(X).tolist() == [2.0, 4.0]
     monkeypatch.setitem(globals(), "WEIGHT", mg.tensor(5.0))
     assert f(X).tolist() == [5.0, 10.0]
