@@ -280,7 +280,7 @@ Guess("trained", "The held-out loss:", options=["below 2.1", "2.1 to 2.35", "2.3
 
 # %% tags=["measured", "nbval-ignore-output"]
 gpt = new_gpt()
-scores = ways["traced"](gpt)
+scores = ways.get("native", ways["traced"])(gpt)
 adam = mg.optim.Adam(gpt.parameters(), 0.004, betas=(0.9, 0.98))  # the betas are those of section 5.3 of the paper
 scores.named_parameters = gpt.named_parameters  # so that the view has the names of layers
 view = TrainingView(scores, mg.cross_entropy, batches, adam)
@@ -428,9 +428,10 @@ for enabled in (False, True):
     adam = mg.optim.Adam(net.parameters(), 0.003)
     for letters_in, letters_next in batches[:40]:
         adam.zero_grad()
-        with mg.autocast(dtype=mg.bfloat16, enabled=enabled):
+        with one_thread, mg.autocast(dtype=mg.bfloat16, enabled=enabled):
             loss = mg.cross_entropy(net(letters_in).flatten(0, 1), letters_next)
-        loss.backward()
+        with one_thread:
+            loss.backward()
         adam.step()
     ends[enabled] = held_out(net)
 apart = abs(ends[True] - ends[False])

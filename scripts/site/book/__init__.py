@@ -43,7 +43,7 @@ def build(out: Path, site: lessons.Site, stepping: Callable[[str], bool] = lambd
             path = source / (name if name.endswith(".ipynb") else f"{name}.md")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
-        if build_main(["-qW", "-jauto", f"-c{HERE}", f"-d{folder}/doctrees", str(source), str(out)]):
+        if build_main(["-W", "-jauto", f"-c{HERE}", f"-d{folder}/doctrees", str(source), str(out)]):
             raise SphinxError("the book has faulty pages: see the messages above")
     shutil.rmtree(out / "_sources", ignore_errors=True)
     for path in out.rglob("*.html"):

@@ -124,7 +124,7 @@ def entry(one: type[Op], examples: list[Any]) -> str:
     table = "".join(f"<dt>{key}</dt><dd>{html}</dd>" for key, html in rows.items())
     said = f'<p class="formula">{words(formula)}</p>\n<div class="prose">{prose(more)}</div>'
     complete(one)
-    parameters = ", ".join(one.__match_args__)
+    parameters = ", ".join(getattr(one, "__match_args__", ()))
     return described(one, f"ops.{one.__name__}({parameters})", f'{said}\n<dl class="facts">{table}</dl>')
 
 

@@ -33,17 +33,21 @@ def build(out: Path, pyodide: Path | None = None) -> None:
         work = Path(folder)
         core = work / "static" / "pyodide"
         core.mkdir(parents=True)
+        report("Python for the browser")
         lock = pyodide_core.unpack(core, pyodide)
         distribution = pyodide if pyodide is not None and pyodide.is_dir() else None
         lessons.copy(work / "files")
         beside: dict[str, bytes] = {}
         waiting: list[str] = []
         if distribution is None:
+            report("lessons 00 to 02, run with NumPy and without")
             beside = packages.stand_ins()
             beside |= without_numpy.mark(work / "files", beside)
             waiting = [path.name for path in without_numpy.notebooks_with_numpy(work / "files")]
             go_on(work / "files" / "lessons")
+        report("packages")
         configure(work, packages.collect(core, lock, distribution, beside), waiting)
+        report("JupyterLite")
         made = work / "made"
         command = [sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", work, "--output-dir", made]
         done = subprocess.run(list(map(str, command)), cwd=work, capture_output=True, text=True, check=False)
@@ -52,6 +56,10 @@ def build(out: Path, pyodide: Path | None = None) -> None:
         serve_offline(made)
         out.mkdir(parents=True, exist_ok=True)
         shutil.move(made, out / "run")
+
+
+def report(stage: str) -> None:
+    print(f"browser edition: {stage}", flush=True)
 
 
 def go_on(folder: Path) -> None:
