@@ -46,7 +46,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minigrad.course.alice import one_thread as one_thread
     from minigrad.course.errors import CourseError as CourseError
     from minigrad.course.feedback import check as check
     from minigrad.course.feedback import solution as solution
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from minigrad.course.widgets import Guess as Guess
     from minigrad.course.widgets import Predict as Predict
     from minigrad.course.widgets import Quiz as Quiz
+    from minigrad.graph.compiler.program.program import one_thread as one_thread
 
 
 HOMES = {

@@ -7,7 +7,7 @@ PyTorch's default is float32.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -200,7 +200,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
         return tensor(data, dtype)
     if isinstance(data, Tensor | Symbol):
         there = data if device is None else data.to(device)
-        return there if dtype is None else there.astype(dtype)
+        return cast(Tensor, there if dtype is None else there.astype(dtype))
     return Tensor(data, dtype, False, device_of(data) if device is None else device)
 
 

@@ -157,7 +157,7 @@ class TrainingView(SteppedWidget):
     def _set(self, credit: int = 0, **changes: bool) -> None:
         """Change attributes that the training loop waits for, and add steps that a paused run may train."""
         with self._turn:
-            vars(self).update(changes, _credit=self._credit + credit)
+            self.__dict__.update(changes, _credit=self._credit + credit)
             self._turn.notify_all()
 
     def pause(self) -> None:

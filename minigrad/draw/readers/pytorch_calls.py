@@ -63,10 +63,10 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
     """The modules that a call f(*args) can reach, by name. Restores afterwards what the call changes.
 
-    These are the arguments, and the state of modules, optimisers and random generators. Only a function may train: if f
-    is a module, its parameters are not copied.
+    These are the arguments, other tensors in reach, and the state of modules, optimisers and random generators. Only a
+    function may train: if f is a module, its parameters are not copied.
     """
-    held = modules_of(f, (Module, Optimizer, torch.Generator), args)
+    held = modules_of(f, (Module, Optimizer, torch.Generator, Tensor), args)
     modules = {name: x for name, x in held.items() if isinstance(x, Module)}
     parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
     if any(map(torch.nn.parameter.is_lazy, tensors_in([*map(vars, parts)]))):
@@ -78,7 +78,7 @@ def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
         for x in held.values():
             if isinstance(x, torch.Generator):
                 restore.callback(x.set_state, x.get_state())
-        for x in dict.fromkeys(tensors_in([*args, *arguments_of(f), *map(vars, owners)])):
+        for x in dict.fromkeys(tensors_in([*args, *arguments_of(f), *held.values(), *map(vars, owners)])):
             if not (x.is_inference() or (isinstance(f, Module) and isinstance(x, Parameter))):
                 restore.enter_context(_unsafe_preserve_version_counter(x))
                 restore.callback(set_data, x, x.data, x.grad if x.is_leaf else None)

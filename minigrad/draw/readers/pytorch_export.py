@@ -72,7 +72,7 @@ class FxReader(EntryList):
         self.names, self.scopes = names, dict[Any, Scope]()
 
     def read(self, owner: Any, path: Path = (), given: Sequence[Entry | None] = ()) -> list[Entry | None]:
-        """Add the entries of a GraphModule. Returns the entries of its results. `given`: those of its inputs, if known."""
+        """Add the entries of a GraphModule. Returns those of its results. `given`: those of its inputs, if known."""
         inputs = [node for node in owner.graph.nodes if node.op == "placeholder"]
         env = {node: entry for node, entry in zip(inputs, given) if entry is not None}
         for node in owner.graph.nodes:

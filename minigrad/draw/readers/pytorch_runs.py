@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
 from io import StringIO
 from operator import getitem
@@ -14,7 +14,6 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, fx
-from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 from torch.nn import Module, Parameter
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -90,14 +89,7 @@ def is_parameter(x: Tensor | fx.Node) -> bool:
 
 @contextmanager
 def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    held = [x for x in tensors_in([*reachable(f).values()]) if not isinstance(x, Parameter)]
-    with ExitStack() as restore:
-        for x in held:
-            restore.enter_context(_unsafe_preserve_version_counter(x))
-            restore.callback(setattr, x, "data", x.data)
-            x.data = x.data.clone()
-        restore.enter_context(preserve(modules_of(f, Module, args), trains=True))
-        restore.enter_context(torch.compiler.set_stance("force_eager"))  # torch.cond compiles, else
+    with preserve(f, args), torch.compiler.set_stance("force_eager"):  # torch.cond compiles, else
         yield copies(args)
 
 
@@ -128,7 +120,7 @@ class ExportTraces:
 
     def run(self, *args: Any) -> StaticRun:
         module = self.trace_for(*args)
-        with prepare(self.f, args) as given, preserve({"": module}, trains=False):
+        with prepare(self.f, args) as given, preserve(module, ()):
             runner = GraphRunner(module, self.f)
             runner.found.results = leaves(runner.run(*given))
         return runner.found
