@@ -19,10 +19,7 @@ SHOWN = {  # by the `double` of this JAX; None if there is none
 
 
 def slope_in_jax(jax):  # a view of this name is recorded
-    """
-    4.0
-    done
-    """
+    """4.0\ndone"""
     print(jax.double(2.0))
     warnings.warn("use another word", DeprecationWarning, stacklevel=1)
     print("done")

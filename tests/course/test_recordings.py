@@ -5,7 +5,6 @@ import sys
 import pytest
 
 import minigrad as mg
-from minigrad import nn
 from minigrad.course.recorded import listing_from
 from minigrad.course.widgets import GraphView
 from tests.support.root import ROOT
@@ -35,7 +34,7 @@ def test_each_recorded_graph_belongs_to_one_cell():
 
 
 def test_a_recorded_view_shows_the_same_as_the_view():
-    view = GraphView(nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.Tanh(), nn.Linear(3, 1))), mg.ones(2, 3))
+    view = GraphView(mg.nn.Sequential(mg.nn.Linear(3, 3), mg.nn.Sequential(mg.nn.Tanh())), mg.ones(2, 3))
     again = GraphView(listing_from(recorder.json_of(view.overview.listing)))
     for trait in ("label", "items", "arrows", "notes", "opened", "text", "svg"):
         assert getattr(again, trait) == getattr(view, trait)
