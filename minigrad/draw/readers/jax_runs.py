@@ -30,9 +30,9 @@ def is_tensor(x: Any) -> bool:
 
 
 def describe(x: Any) -> Box:
-    if not hasattr(x, "dtype") or isinstance(x, int | float):  # JAX's own subclasses of int and float
-        return Box("", "constant", "", "", "", number(x), "")
-    return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
+    if isinstance(x, jax.Array) or getattr(x, "ndim", 0):
+        return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
+    return Box("", "constant", "", "", "", number(x), "")
 
 
 def names(f: Callable[..., Any]) -> dict[int, str]:
