@@ -83,6 +83,7 @@ class RunRecording:
     given     its arguments that are tensors, each with a box that has its value before the run
     names     id of a tensor → the function's last variable name for it
     result    its return value; None if it raised. `text` has its leaves
+    made      what its ops computed
     error     the exception that it raised, if any
     """
 
@@ -91,6 +92,7 @@ class RunRecording:
     names: dict[int, str] = field(default_factory=dict)
     result: Any = None
     text: str = ""
+    made: list[Any] = field(default_factory=list)
     error: Exception | None = None
 
 
@@ -123,6 +125,7 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework)
 
     def saw(sign: str, ys: Sequence[Any], xs: Sequence[Any], line: int = 0) -> None:
         box = op_box(sign, [framework.describe(y) for y in ys])
+        recording.made += ys
         events.append(OpEvent(line, box, ys, xs, [framework.describe(x) for x in xs]))
 
     try:

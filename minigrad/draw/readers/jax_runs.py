@@ -30,7 +30,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def describe(x: Any) -> Box:
-    if isinstance(x, jax.Array) or getattr(x, "ndim", 0):
+    if isinstance(x, jax.Array) or getattr(x, "ndim", 0) > 0:
         return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
     return Box("", "constant", "", "", "", number(x), "")
 
@@ -44,10 +44,10 @@ def prepare(f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]
 
 
 def watch(saw: Saw) -> AbstractContextManager[Any]:
-    return set_current_trace(OpRecorder(saw))
+    return set_current_trace(ReportingTrace(saw))
 
 
-class OpRecorder(EvalTrace):
+class ReportingTrace(EvalTrace):
     """JAX's eager evaluation, which also reports each primitive that a function calls."""
 
     def __init__(self, saw: Saw):

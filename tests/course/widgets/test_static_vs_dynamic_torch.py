@@ -4,6 +4,7 @@ import pytest
 
 from minigrad.course.widgets import StaticVsDynamic
 from minigrad.course.widgets.eager_run import EagerRun
+from tests.support.films import check_static_film
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 runs = pytest.importorskip("minigrad.draw.readers.pytorch_runs")
@@ -34,23 +35,13 @@ def says(widget):
 
 def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
     widget = StaticVsDynamic(road, cases=[(ONE, True), (ONE * 2, True), (ONE, False), (TWO, False)])
-    traced = [line.split("traced, ")[1] for line in says(widget)[1:8]]
-    starts = []
-    for i in range(4):
-        widget.choice = [i]
-        starts.append(says(widget)[0])
-        assert says(widget)[-1].startswith("Both have the same result: [")
 
-    assert traced[0] == "it adds nothing and prints, for it is Python that runs while tracing."
-    assert traced[2:5] == [
-        "it adds nothing. Only the branch that Python takes now will be in the graph.",
-        "it adds 1 box.",
-        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
-    ]
-    assert traced[5] == "it adds 2 boxes."
-    assert "the static graph is there already" in starts[1]
-    assert ["This is trace " in start for start in starts] == [False, False, True, True]
-    assert ">true: + 1<" in widget.film["panels"][2]["html"]
+    check_static_film(
+        widget,
+        ["if", "1 box", "for", "2 boxes", "for", "2 boxes", "for", "4 boxes"],
+        ["without a value", "is there already", "This is trace 2: no earlier graph", "This is trace 3"],
+    )
+    assert "true: + 1<" in widget.film["panels"][2]["html"]
 
 
 def test_values_and_results_are_those_of_pytorch_to_the_bit():
