@@ -14,7 +14,7 @@ from typing import Any
 
 from ...draw.picture import Box, Picture
 from ...draw.readers import READERS
-from ...draw.static_run import Traces, own_line
+from ...draw.static_run import own_line
 from ...draw.words import join_names
 from .eager_run import LARGEST, EagerRun, LineRun, draw_half
 from .film import refuse_large
@@ -55,7 +55,7 @@ class AsGraph:
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
 
-    def __init__(self, traces: Traces, args: Sequence[Any], left: EagerRun, code: CodeType):
+    def __init__(self, traces: Any, args: Sequence[Any], left: EagerRun, code: CodeType):
         events: list[Any] = []
         before = traces.trace_count
         try:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from io import StringIO
 from threading import Lock, Thread, current_thread, get_ident
 from time import sleep
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ...draw.picture import Box
-from ...draw.static_run import Framework, op_box
+from ...draw.static_run import op_box
 from ...draw.words import join_names
 from ...engine.base.pytree import leaves
 from ...engine.core.node import place
@@ -36,7 +36,7 @@ class LineLimit(BaseException):
     """Raised inside the function at the line limit. A learner's `except Exception` does not catch it."""
 
 
-def format_value(x: Any, framework: Framework) -> str:
+def format_value(x: Any, framework: ModuleType) -> str:
     """An argument or a result as a short text."""
     return framework.describe(x).value if framework.is_tensor(x) else truncate_text(repr(x))
 
@@ -112,7 +112,7 @@ class PrintRecorder(StringIO):
         return len(text)
 
 
-def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework) -> RunRecording:
+def record_run(f: Callable[..., Any], args: Sequence[Any], framework: ModuleType) -> RunRecording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = RunRecording()
     events, names = recording.events, recording.names

@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
-from typing import Any, cast
+from types import ModuleType
+from typing import Any
 
 from ...draw.readers import load_reader, reader_of
-from ...draw.static_run import Framework, Traces
 from ...draw.svg import STYLE
 from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
@@ -78,7 +78,7 @@ class StaticVsDynamic(Film):
         return side_by_side([left, written, right], self.looks)
 
 
-def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> Framework:
+def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> ModuleType:
     """The framework of this name; if "", that of f or of its arguments, else minigrad."""
     if name and name not in FRAMEWORKS:
         raise ValueError(f"framework must be one of {', '.join(map(repr, FRAMEWORKS))}, got {name!r}")
@@ -86,7 +86,7 @@ def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: st
     found = FRAMEWORKS.get(name) or (reader.__name__.rpartition(".")[2] if reader else "")
     if found and found not in FRAMEWORKS.values():
         raise TypeError(f"StaticVsDynamic takes functions of PyTorch, JAX and TensorFlow, not of {found}")
-    return cast(Framework, load_reader(f"{found}_runs") if found else own_runs)
+    return load_reader(f"{found}_runs") if found else own_runs
 
 
 def python_function(f: Any) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def python_function(f: Any) -> Callable[..., Any]:
     return f
 
 
-def reel(f: Callable[..., Any], framework: Framework, traces: Traces, args: Sequence[Any]) -> Reel:
+def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
     with fork_rng():  # the graph draws the same numbers
