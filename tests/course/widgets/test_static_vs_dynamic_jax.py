@@ -52,6 +52,7 @@ def test_values_and_results_are_those_of_jax_to_the_bit():
     assert np.array_equal(run.results[0], jax.jit(road, static_argnums=1)(TWO, False))
     assert np.array_equal(left.recording.result, road(TWO, False))
     assert len(run.order) == len(jaxpr.eqns)
+    assert {*left.line.values()} < {*run.lines.values()}
     shown = [(box.kind, box.op, box.value) for box in run.boxes if box.op != "debug_print"]
     assert [(box.kind, box.op, box.value) for box in left.boxes] == shown
 

@@ -41,6 +41,7 @@ def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
         ["if", "1 box", "for", "2 boxes", "for", "2 boxes", "for", "4 boxes"],
         ["without a value", "is there already", "This is trace 2: no earlier graph", "This is trace 3"],
     )
+    assert all(">1 −<" in panel["html"] for panel in widget.film["panels"][1:])
     assert "true: + 1<" in widget.film["panels"][2]["html"]
 
 
@@ -56,6 +57,7 @@ def test_values_and_results_are_those_of_pytorch_to_the_bit():
     assert len(run.order) == sum(n.op == "call_function" and n.name[:7] != "getitem" for n in program.graph.nodes)
     assert [x.op for x in run.boxes if x.kind == "op"] == [x.op for x in left.boxes if x.kind == "op"]
     assert [x.value for x in run.boxes] == [x.value for x in left.boxes]
+    assert [*run.lines.values()] == [*left.line.values()]
     assert traces.trace_count == 1
 
 
@@ -86,10 +88,11 @@ def test_a_model_and_its_tensors_are_not_changed():
 
     net, x = Net(), torch.randn(4, 2, requires_grad=True)
     before, version, state = {k: v.clone() for k, v in net.state_dict().items()}, W._version, torch.get_rng_state()
-    widget = StaticVsDynamic(net, x)
+    widget = StaticVsDynamic(net, cases=[(x,), (x,)])
     edited = StaticVsDynamic(editing, ONE)
 
     assert says(widget)[-1].startswith("Both have the same result: ")
+    assert widget.films[0]["panels"] == widget.films[1]["panels"]
     assert [say.split("computes ")[1].split(";")[0] for say in says(edited)[1:4]] == ["[2, 3]", "[1, −2]", "[2, −6]"]
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     assert (W.tolist(), ONE.tolist(), W._version) == ([0.5, -1], [1, 2], version)
