@@ -43,13 +43,12 @@ EAGER = "Eager: computed at once"
 class StaticVsDynamic(Film):
     """A function run eagerly, next to the same function as a static graph.
 
-    f       a Python function of tensors
-    args    its arguments
-    cases   instead of args, several tuples of arguments, for the reader to choose from
-    framework    "torch", "jax" or "tf", if f is a function of that framework and neither f nor an argument tells
+    f            a Python function of tensors: of minigrad, PyTorch, JAX or TensorFlow; or a PyTorch module
+    args         its arguments
+    cases        instead of args, several tuples of arguments, for the reader to choose from
+    framework    "torch", "jax" or "tf"; needed if the arguments are plain numbers
 
-    A PyTorch function or module is traced by torch.export, a JAX function by jax.jit, a TensorFlow function by
-    tf.function.
+    PyTorch is traced by torch.export, JAX by jax.jit, and TensorFlow by tf.function.
 
     The film shows what f prints and raises, and why it cannot be traced. After 2000 lines, f is stopped.
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
