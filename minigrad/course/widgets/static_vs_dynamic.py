@@ -46,7 +46,7 @@ class StaticVsDynamic(Film):
     f            a Python function of tensors: of minigrad, PyTorch, JAX or TensorFlow; or a PyTorch module
     args         its arguments
     cases        instead of args, several tuples of arguments, for the reader to choose from
-    framework    "torch", "jax" or "tf"; needed if the arguments are plain numbers
+    framework    "torch", "jax" or "tf"; needed if neither f nor its arguments tell
 
     PyTorch is traced by torch.export, JAX by jax.jit, and TensorFlow by tf.function.
 

@@ -12,7 +12,7 @@ LINES = re.findall(r"^\| [^|]+ \| `([^`]+)` \|", GUIDE.partition("## I have port
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory):
-    file, found = tmp_path_factory.mktemp("guide") / "guide.py", {}
+    file, found = tmp_path_factory.mktemp("guide") / "guide.py", {"__name__": "guide"}
     file.write_text(re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1], "utf-8")
     exec(compile(file.read_text("utf-8"), file, "exec"), found)  # StaticVsDynamic shows source lines
     return found
