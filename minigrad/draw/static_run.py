@@ -1,16 +1,26 @@
-"""What StaticVsDynamic needs of a framework: the ops of an eager run, and a static graph with the values of one run.
+"""What StaticVsDynamic needs of an engine: the ops of an eager run, and a static graph with the values of one run.
 
-minigrad's own are in course/widgets/own_runs.py; those of other frameworks are in readers/*_runs.py.
+minigrad's own are in course/widgets/own_runs.py; those of other frameworks are in readers/*_runs.py. Each module has
+
+    title               of the panel with the static graph
+    is_tensor(x)        whether x is one of its tensors
+    describe(x)         a box for a tensor or a number, without id and name
+    names(f)            id of each tensor that f can reach → its name
+    prepare(f, args)    a block in which f may run without changing the user's objects; it returns the arguments to use
+    watch(saw)          a block that calls saw(symbol, results, operands) for each op, and for an edit in place, whose
+                        result is its operand, saw("", results, operands); a fourth argument is the line that ran it
+    trace(f)            f and its graphs: trace_for(*args) traces f unless it has a graph for such arguments,
+                        trace_count says how often it was traced, and run(*args) returns a StaticRun. If PrintRecorder
+                        cannot find the line that prints, user_line() returns it
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from inspect import getclosurevars, ismethod
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any
 
 from .picture import Arrow, Box
 from .words import join_names
@@ -18,7 +28,7 @@ from .words import join_names
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
          "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">",
          "ge": "≥", "le": "≤", "dot_general": "@", "convert_element_type": "convert"}  # fmt: skip
-Saw = Callable[..., None]  # (symbol, results, operands[, line]); for an edit in place, the symbol is ""
+Saw = Callable[..., None]
 
 
 @dataclass
@@ -75,40 +85,6 @@ class StaticRun:
         few = {name: ", ".join(words[:3]) + "…" * (len(words) > 3) for name, words in signs.items()}
         self.branches[box] = " | ".join(f"{name}: {words or 'as it is'}" for name, words in few.items())
         self.taken[box] = taken
-
-
-class Traces(Protocol):
-    """A function and its graphs, one for each kind of arguments. trace_count: how often it was traced."""
-
-    trace_count: int
-
-    def trace_for(self, *args: Any) -> Any:
-        """Trace the function unless a graph for arguments of this kind exists."""
-
-    def run(self, *args: Any) -> StaticRun:
-        """Run the graph for these arguments."""
-
-
-class Framework(Protocol):
-    """A framework. title: of the panel with the static graph."""
-
-    title: str
-
-    def is_tensor(self, x: Any) -> bool: ...
-
-    def describe(self, x: Any) -> Box:
-        """A box for a tensor or a number, without id and name."""
-
-    def names(self, f: Callable[..., Any]) -> dict[int, str]:
-        """id of each tensor that f can reach → its name."""
-
-    def prepare(self, f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]]:
-        """A block in which f may run without changing the user's objects. It returns the arguments to use."""
-
-    def watch(self, saw: Saw) -> AbstractContextManager[Any]:
-        """A block that reports each op."""
-
-    def trace(self, f: Any) -> Traces: ...
 
 
 def op_box(sign: str, results: Sequence[Box]) -> Box:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -14,7 +14,7 @@ from typing import Any
 
 from ...draw.picture import Box, Picture
 from ...draw.readers import READERS
-from ...draw.static_run import Traces, own_line
+from ...draw.static_run import own_line
 from ...draw.words import join_names
 from .eager_run import LARGEST, EagerRun, LineRun, draw_half
 from .film import refuse_large
@@ -55,7 +55,7 @@ class AsGraph:
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
 
-    def __init__(self, traces: Traces, args: Sequence[Any], left: EagerRun, code: CodeType):
+    def __init__(self, traces: Any, args: Sequence[Any], left: EagerRun, code: CodeType):
         events: list[Any] = []
         before = traces.trace_count
         try:
@@ -76,11 +76,9 @@ class AsGraph:
         self.picture = Picture(tuple(boxes), tuple(self.run.arrows))
         self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
-        self.controls = {self.line[box] for box in self.run.inner}
-        self.turns = Counter(moment.line for moment in left.moments if moment.values)
-        ops = Counter(moment.line for moment in left.moments for _ in moment.values)
-        built = Counter(self.line[x] for x in self.run.order if x not in self.run.effects)
-        self.alike = {line for line in built if built[line] == ops[line]}
+        self.turns = defaultdict[int, list[int]](list)  # line → the number of ops in each of its turns to come
+        for moment in left.moments:
+            self.turns[moment.line].append(len(moment.values))
 
     def draw(self, left: EagerRun, first: int) -> str:
         """The graph, with ghosts for unused ops."""
@@ -135,12 +133,14 @@ class AsGraph:
         ops, its share of them. A loop that is an op of the graph is traced once, so its first turn shows all boxes.
         """
         new = [x for x in self.run.order if self.is_new and self.line[x] == moment.line and x not in self.shown]
-        if moment.line not in self.controls:
+        if moment.line not in [self.line[box] for box in self.run.inner]:
             pure = [box for box in new if box not in self.run.effects]
-            share = -(-len(pure) // max(1, self.turns[moment.line]))
-            self.turns[moment.line] -= bool(moment.values)
-            count = len(moment.values) if moment.line in self.alike else share
-            new = pure[:count] + [box for box in new if box in self.run.effects][:1]
+            turns, self.turns[moment.line] = self.turns[moment.line], self.turns[moment.line][1:]
+            share = -(-len(pure) // max(1, len(turns)))
+            new = (
+                pure[: len(moment.values) if len(pure) == sum(turns) else share]
+                + [box for box in new if box in self.run.effects][:1]
+            )
         self.shown |= {*new}
         text = "".join(event.text for event in self.printed if event.line in moment.made_at)
         self.printed = [event for event in self.printed if event.line not in moment.made_at]

@@ -33,7 +33,7 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.function import TracedFunction
 from . import own_runs
 from .film import refuse_large
-from .recording import OpEvent, record_run
+from .recording import record_run
 
 LARGEST = 24  # the most boxes: the graph is drawn twice, one above the other
 MOST = 6  # the most elements of all inputs together, and of all outputs together: each costs one pass
@@ -79,8 +79,7 @@ class BothModes:
         letter = min({"y", "z"} - {*recording.names.values()}, default="out")
         outputs = [name or letter + str(i) * (len(outputs) > 1) for i, name in enumerate(outputs, 1)]
         self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
-        made = [y for e in recording.events if isinstance(e, OpEvent) for y in e.ys]
-        kept = {y: recording.names.get(id(y), "") for y in made}
+        kept = {y: recording.names.get(id(y), "") for y in recording.made}
         self.draw(names | kept | dict(zip(self.ys, outputs)))
         self.pushed, self.forward = self.push()
         self.pulled, self.reverse = self.pull()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
 from ...draw.picture import Arrow, Box, Picture
-from ...draw.static_run import Framework
 from ...draw.svg import draw_down
 from ...engine.base.pytree import leaves
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run, truncate_text
@@ -43,7 +43,7 @@ class EagerRun:
     used      the boxes that the outputs depend on
     """
 
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], framework: Framework):
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], framework: ModuleType):
         self.framework = framework
         self.recording = record_run(f, args, framework)
         names = framework.names(f) | self.recording.names

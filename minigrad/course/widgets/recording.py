@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from io import StringIO
 from threading import Lock, Thread, current_thread, get_ident
 from time import sleep
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ...draw.picture import Box
-from ...draw.static_run import Framework, op_box
+from ...draw.static_run import op_box
 from ...draw.words import join_names
 from ...engine.base.pytree import leaves
 from ...engine.core.node import place
@@ -36,7 +36,7 @@ class LineLimit(BaseException):
     """Raised inside the function at the line limit. A learner's `except Exception` does not catch it."""
 
 
-def format_value(x: Any, framework: Framework) -> str:
+def format_value(x: Any, framework: ModuleType) -> str:
     """An argument or a result as a short text."""
     return framework.describe(x).value if framework.is_tensor(x) else truncate_text(repr(x))
 
@@ -83,6 +83,7 @@ class RunRecording:
     given     its arguments that are tensors, each with a box that has its value before the run
     names     id of a tensor → the function's last variable name for it
     result    its return value; None if it raised. `text` has its leaves
+    made      what its ops computed
     error     the exception that it raised, if any
     """
 
@@ -91,6 +92,7 @@ class RunRecording:
     names: dict[int, str] = field(default_factory=dict)
     result: Any = None
     text: str = ""
+    made: list[Any] = field(default_factory=list)
     error: Exception | None = None
 
 
@@ -110,7 +112,7 @@ class PrintRecorder(StringIO):
         return len(text)
 
 
-def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework) -> RunRecording:
+def record_run(f: Callable[..., Any], args: Sequence[Any], framework: ModuleType) -> RunRecording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = RunRecording()
     events, names = recording.events, recording.names
@@ -123,6 +125,7 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework)
 
     def saw(sign: str, ys: Sequence[Any], xs: Sequence[Any], line: int = 0) -> None:
         box = op_box(sign, [framework.describe(y) for y in ys])
+        recording.made += ys
         events.append(OpEvent(line, box, ys, xs, [framework.describe(x) for x in xs]))
 
     try:

@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
-from typing import Any, cast
+from types import ModuleType
+from typing import Any
 
 from ...draw.readers import load_reader, reader_of
-from ...draw.static_run import Framework, Traces
 from ...draw.svg import STYLE
 from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
@@ -43,13 +43,12 @@ EAGER = "Eager: computed at once"
 class StaticVsDynamic(Film):
     """A function run eagerly, next to the same function as a static graph.
 
-    f       a Python function of tensors
-    args    its arguments
-    cases   instead of args, several tuples of arguments, for the reader to choose from
-    framework    "torch", "jax" or "tf", if f is a function of that framework and neither f nor an argument tells
+    f            a Python function of tensors: of minigrad, PyTorch, JAX or TensorFlow; or a PyTorch module
+    args         its arguments
+    cases        instead of args, several tuples of arguments, for the reader to choose from
+    framework    "torch", "jax" or "tf"; needed if neither f nor its arguments tell
 
-    A PyTorch function or module is traced by torch.export, a JAX function by jax.jit, a TensorFlow function by
-    tf.function.
+    PyTorch is traced by torch.export, JAX by jax.jit, and TensorFlow by tf.function.
 
     The film shows what f prints and raises, and why it cannot be traced. After 2000 lines, f is stopped.
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
@@ -78,7 +77,7 @@ class StaticVsDynamic(Film):
         return side_by_side(self.looks, [left, written, right])
 
 
-def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> Framework:
+def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> ModuleType:
     """The framework of this name; if "", that of f or of its arguments, else minigrad."""
     if name and name not in FRAMEWORKS:
         raise ValueError(f"framework must be one of {', '.join(map(repr, FRAMEWORKS))}, got {name!r}")
@@ -86,7 +85,7 @@ def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: st
     found = FRAMEWORKS.get(name) or (reader.__name__.rpartition(".")[2] if reader else "")
     if found and found not in FRAMEWORKS.values():
         raise TypeError(f"StaticVsDynamic takes functions of PyTorch, JAX and TensorFlow, not of {found}")
-    return cast(Framework, load_reader(f"{found}_runs") if found else own_runs)
+    return load_reader(f"{found}_runs") if found else own_runs
 
 
 def python_function(f: Any) -> Callable[..., Any]:
@@ -100,7 +99,7 @@ def python_function(f: Any) -> Callable[..., Any]:
     return f
 
 
-def reel(f: Callable[..., Any], framework: Framework, traces: Traces, args: Sequence[Any]) -> Reel:
+def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
     with fork_rng():  # the graph draws the same numbers

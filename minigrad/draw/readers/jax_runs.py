@@ -30,9 +30,9 @@ def is_tensor(x: Any) -> bool:
 
 
 def describe(x: Any) -> Box:
-    if not hasattr(x, "dtype") or isinstance(x, int | float):  # JAX's own subclasses of int and float
-        return Box("", "constant", "", "", "", number(x), "")
-    return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
+    if isinstance(x, jax.Array) or getattr(x, "ndim", 0) > 0:
+        return Box("", "leaf", "", "", spec_of(jax.typeof(x)), format_array(array_of(x)), "")
+    return Box("", "constant", "", "", "", number(x), "")
 
 
 def names(f: Callable[..., Any]) -> dict[int, str]:
@@ -44,10 +44,10 @@ def prepare(f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]
 
 
 def watch(saw: Saw) -> AbstractContextManager[Any]:
-    return set_current_trace(OpRecorder(saw))
+    return set_current_trace(ReportingTrace(saw))
 
 
-class OpRecorder(EvalTrace):
+class ReportingTrace(EvalTrace):
     """JAX's eager evaluation, which also reports each primitive that a function calls."""
 
     def __init__(self, saw: Saw):

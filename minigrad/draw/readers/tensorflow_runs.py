@@ -102,7 +102,7 @@ class FunctionTraces:
     def run(self, *args: Any) -> StaticRun:
         concrete = self.trace_for(*args)
         with prepare(self.f, args):
-            run = GraphRun(concrete, self.f, [x for x in tf.nest.flatten(args) if is_tensor(x)]).found
+            run = FunctionRun(concrete, self.f, [x for x in tf.nest.flatten(args) if is_tensor(x)]).found
         with prepare(self.f, args):
             run.results = tf.nest.flatten(self.traced(*args))
         return run
@@ -117,7 +117,7 @@ def line_in(f: Any, stack: Any) -> int:
     return own_line([(frame.filename, frame.lineno) for frame in stack.get_user_frames()], f.__code__) if stack else 0
 
 
-class GraphRun:
+class FunctionRun:
     """Boxes for the ops of a graph, with the values of one run. Each read of a variable is a leaf."""
 
     def __init__(self, concrete: Any, f: Any, args: Sequence[Any]):

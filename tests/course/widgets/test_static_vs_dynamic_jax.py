@@ -5,6 +5,7 @@ import pytest
 
 from minigrad.course.widgets import StaticVsDynamic
 from minigrad.course.widgets.eager_run import EagerRun
+from tests.support.films import check_static_film
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install jax==0.10.2")
 runs = pytest.importorskip("minigrad.draw.readers.jax_runs")
@@ -31,23 +32,14 @@ def refused(x):
 
 def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
     widget = StaticVsDynamic(jax.jit(road, static_argnums=1), cases=[(ONE, True), (ONE * 2, True), (TWO, False)])
-    lines = [step["say"].split("traced, ")[1] for step in widget.steps[1:9]]
-    texts = [step.get("text", {}).get("right says") for step in widget.steps]
-    starts = [film["steps"][0]["say"] for film in widget.films]
 
-    assert lines[0].startswith("it adds nothing and prints")
-    assert lines[2:4] == [
-        "it adds nothing. Only the branch that Python takes now will be in the graph.",
-        "it adds 1 box.",
-    ]
-    assert lines[4:6] == [
-        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
-        "it adds 2 boxes.",
-    ]
-    assert texts[1] == "while tracing: called\n"
-    assert texts[-2] == "while tracing: called\nwhile running: y is [1. 1.]\n"
-    assert ["is there already" in start for start in starts] == [False, True, False]
-    assert "This is trace 2" in starts[2]
+    check_static_film(
+        widget,
+        ["if", "1 box", "for", "2 boxes", "for", "2 boxes", "for", "1 box", "5 boxes"],
+        ["without a value", "is there already", "This is trace 2: no earlier graph"],
+    )
+    said = widget.steps[-2]["text"]["right says"]
+    assert said == "while tracing: called\nwhile running: y is [1. 1.]\n"
     assert "false: ×<" in widget.film["panels"][2]["html"]
 
 
@@ -60,7 +52,9 @@ def test_values_and_results_are_those_of_jax_to_the_bit():
     assert np.array_equal(run.results[0], jax.jit(road, static_argnums=1)(TWO, False))
     assert np.array_equal(left.recording.result, road(TWO, False))
     assert len(run.order) == len(jaxpr.eqns)
-    assert [box.value for box in left.boxes] == [box.value for box in run.boxes if box.op != "debug_print"]
+    assert {*left.line.values()} < {*run.lines.values()}
+    shown = [(box.kind, box.op, box.value) for box in run.boxes if box.op != "debug_print"]
+    assert [(box.kind, box.op, box.value) for box in left.boxes] == shown
 
 
 def test_an_if_on_an_array_is_refused_and_its_line_is_marked():

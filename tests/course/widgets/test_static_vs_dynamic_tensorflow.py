@@ -5,6 +5,7 @@ import pytest
 
 from minigrad.course.widgets import StaticVsDynamic
 from minigrad.course.widgets.eager_run import EagerRun
+from tests.support.films import check_static_film
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tensorflow-cpu==2.21.0")
 runs = pytest.importorskip("minigrad.draw.readers.tensorflow_runs")
@@ -35,23 +36,13 @@ def refused(x):
 
 def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
     widget = StaticVsDynamic(tf.function(road), cases=[(ONE, True), (TWO, True), (ONE, False)])
-    lines = [step["say"].split("traced, ")[1] for step in widget.steps[1:11]]
-    texts = [step.get("text", {}).get("right says") for step in widget.steps]
-    starts = [film["steps"][0]["say"] for film in widget.films]
 
-    assert lines[0].startswith("it adds nothing and prints")
-    assert lines[2:4] == [
-        "it adds nothing. Only the branch that Python takes now will be in the graph.",
-        "it adds 1 box.",
-    ]
-    assert lines[4:6] == [
-        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
-        "it adds 2 boxes.",
-    ]
-    assert lines[9] == "it adds 3 boxes."
-    assert texts[1] == "while tracing: called\n"
-    assert texts[-2].startswith("while tracing: called\nwhile running: y is [")
-    assert ["is there already" in start for start in starts] == [False, True, False]
+    check_static_film(
+        widget,
+        ["if", "1 box", "for", "2 boxes", "for", "2 boxes", "for", "3 boxes"],
+        ["without a value", "is there already", "This is trace 2: no earlier graph"],
+    )
+    assert widget.steps[-2]["text"]["right says"].startswith("while tracing: called\nwhile running: y is [")
     assert "false: as it is" in widget.film["panels"][2]["html"]
     assert W.numpy().tolist() == [0.5, -1]
 
@@ -63,6 +54,7 @@ def test_values_and_results_are_those_of_tensorflow_to_the_bit():
 
     assert np.array_equal(run.results[0], left.recording.result)
     assert np.array_equal(run.results[0], [0.875, 1.75])
+    assert {*left.line.values()} < {*run.lines.values()}
     assert [box.value for box in run.boxes if box.op == "×"] == [box.value for box in left.boxes if box.op == "×"]
 
 

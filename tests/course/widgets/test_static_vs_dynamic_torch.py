@@ -4,6 +4,7 @@ import pytest
 
 from minigrad.course.widgets import StaticVsDynamic
 from minigrad.course.widgets.eager_run import EagerRun
+from tests.support.films import check_static_film
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 runs = pytest.importorskip("minigrad.draw.readers.pytorch_runs")
@@ -34,23 +35,14 @@ def says(widget):
 
 def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
     widget = StaticVsDynamic(road, cases=[(ONE, True), (ONE * 2, True), (ONE, False), (TWO, False)])
-    traced = [line.split("traced, ")[1] for line in says(widget)[1:8]]
-    starts = []
-    for i in range(4):
-        widget.choice = [i]
-        starts.append(says(widget)[0])
-        assert says(widget)[-1].startswith("Both have the same result: [")
 
-    assert traced[0] == "it adds nothing and prints, for it is Python that runs while tracing."
-    assert traced[2:5] == [
-        "it adds nothing. Only the branch that Python takes now will be in the graph.",
-        "it adds 1 box.",
-        "it adds nothing. The loop is unrolled: the graph gets what each turn builds.",
-    ]
-    assert traced[5] == "it adds 2 boxes."
-    assert "the static graph is there already" in starts[1]
-    assert ["This is trace " in start for start in starts] == [False, False, True, True]
-    assert ">true: + 1<" in widget.film["panels"][2]["html"]
+    check_static_film(
+        widget,
+        ["if", "1 box", "for", "2 boxes", "for", "2 boxes", "for", "4 boxes"],
+        ["without a value", "is there already", "This is trace 2: no earlier graph", "This is trace 3"],
+    )
+    assert all(">1 −<" in panel["html"] for panel in widget.film["panels"][1:])
+    assert "true: + 1<" in widget.film["panels"][2]["html"]
 
 
 def test_values_and_results_are_those_of_pytorch_to_the_bit():
@@ -65,6 +57,7 @@ def test_values_and_results_are_those_of_pytorch_to_the_bit():
     assert len(run.order) == sum(n.op == "call_function" and n.name[:7] != "getitem" for n in program.graph.nodes)
     assert [x.op for x in run.boxes if x.kind == "op"] == [x.op for x in left.boxes if x.kind == "op"]
     assert [x.value for x in run.boxes] == [x.value for x in left.boxes]
+    assert [*run.lines.values()] == [*left.line.values()]
     assert traces.trace_count == 1
 
 
@@ -95,10 +88,11 @@ def test_a_model_and_its_tensors_are_not_changed():
 
     net, x = Net(), torch.randn(4, 2, requires_grad=True)
     before, version, state = {k: v.clone() for k, v in net.state_dict().items()}, W._version, torch.get_rng_state()
-    widget = StaticVsDynamic(net, x)
+    widget = StaticVsDynamic(net, cases=[(x,), (x,)])
     edited = StaticVsDynamic(editing, ONE)
 
     assert says(widget)[-1].startswith("Both have the same result: ")
+    assert widget.films[0]["panels"] == widget.films[1]["panels"]
     assert [say.split("computes ")[1].split(";")[0] for say in says(edited)[1:4]] == ["[2, 3]", "[1, −2]", "[2, −6]"]
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     assert (W.tolist(), ONE.tolist(), W._version) == ([0.5, -1], [1, 2], version)
