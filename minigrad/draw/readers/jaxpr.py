@@ -27,7 +27,8 @@ from ..names import names_in
 from ..subgraphs import WORDS
 from ..tensors import format_array
 from . import refuse_missing_arguments
-from .hlo import ITEM, LONGEST, give_name
+from .hlo import ITEM, give_name
+from .nested import LONGEST
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)
