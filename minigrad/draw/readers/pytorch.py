@@ -232,7 +232,7 @@ class CompiledRuns(FxReader):
             inputs = [self.entry_given(x) if isinstance(x, Tensor) else None for x in given]
             scope = Scope("scope", f"graph {self.count}", "torch.compile", module)
             entries = self.read(module, (scope,), inputs)
-            self.made |= {id(x): (x, entry) for x, entry in zip(results, entries)}
+            self.made |= {id(x): (x, entry) for x, entry in zip(results, entries) if entry is not None}
             return results
 
         return run
