@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, TypeVar
 
 N = TypeVar("N", bound=Hashable)
@@ -85,16 +86,16 @@ class Listing:
 class EntryList:
     """Entries in the order in which they are read: a leaf stands before its first user."""
 
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.numbers: dict[int, int] = {}
+    def __init__(self, most: float | None = None) -> None:
+        self.most, self.entries = MOST if most is None else most, list[Entry]()
+        self.numbers: dict[int, int] = {}  # id of an entry → its number
 
     def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
         """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError for too many."""
         if id(entry) not in self.numbers:
             entry.inputs = tuple([self.add(x) for x in operands])
-            if len(self.entries) == MOST:
-                raise ValueError(f"the graph has more than {MOST:,} nodes: view a function that it calls")
+            if len(self.entries) == self.most:
+                raise ValueError(f"the graph has more than {self.most:,} nodes: view a function that it calls")
             self.numbers[id(entry)] = len(self.entries)
             self.entries.append(entry)
         return self.numbers[id(entry)]
@@ -108,17 +109,9 @@ def entries_of(
 
     ops    inputs before users; or a single leaf
     """
-    entries: list[Entry] = []
-    place: dict[N, int] = {}
-
-    def add_entry(node: N, inputs: tuple[int, ...]) -> int:
-        found = entry(node)
-        found.inputs = inputs
-        entries.append(found)
-        place[node] = len(entries) - 1
-        return place[node]
-
+    listed, made = EntryList(inf), dict[N, Entry]()
     for node in ops:
-        numbers = [place[x] if x in place and not is_constant(x) else add_entry(x, ()) for x in operands(node)]
-        add_entry(node, tuple(numbers))
-    return entries
+        xs = [entry(x) if is_constant(x) else made.get(x) or made.setdefault(x, entry(x)) for x in operands(node)]
+        made[node] = entry(node)
+        listed.add(made[node], xs)
+    return listed.entries

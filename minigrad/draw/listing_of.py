@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from inspect import getclosurevars, isfunction, ismethod
-from types import ModuleType
+from inspect import isfunction, ismethod
 from typing import Any
 
 from ..engine.base.pytree import leaves
@@ -22,8 +20,7 @@ from .drawing import is_session_graph, is_traced, only_trace
 from .graphs import is_constant
 from .listing import Listing
 from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
-from .names import LONGEST_LIST
-from .readers import reader_of
+from .readers import held_by, reader_of
 
 Kinds = type | tuple[type, ...]
 DEEPEST = 3  # steps from a function to a module
@@ -134,18 +131,3 @@ def modules_of(f: Callable[..., Any], kind: Kinds = Module, args: Sequence[Any] 
             seen.add(id(x))
         layer = inside
     return found
-
-
-def held_by(x: Any) -> list[tuple[Any, Any]]:
-    """(name, object) of what a function, a method, a container or any other object holds; of a long list, nothing."""
-    if isinstance(x, dict | list | tuple):
-        return [*(x.items() if isinstance(x, dict) else enumerate(x))] if len(x) <= LONGEST_LIST else []
-    if isinstance(x, partial):
-        return [("func", x.func), *enumerate(x.args), *x.keywords.items()]
-    if ismethod(x):
-        return [*held_by(x.__func__), ("self", x.__self__)]
-    if isfunction(x):
-        used, defaults = getclosurevars(x), x.__defaults__ or ()
-        names = x.__code__.co_varnames[x.__code__.co_argcount - len(defaults) :]
-        return [*used.globals.items(), *used.nonlocals.items(), *zip(names, defaults)]
-    return [*vars(x).items()] if hasattr(x, "__dict__") and not isinstance(x, type | ModuleType) else []

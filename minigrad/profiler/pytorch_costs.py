@@ -24,12 +24,13 @@ from torch._subclasses.fake_tensor import (
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.flop_counter import flop_registry, sdpa_backward_flop, sdpa_flop
 
+from ..draw.readers.pytorch_tensors import spec_of
 from ..engine.base.errors import NoValueError
 from ..engine.core.node import NamedNode, Place
 from .books import About, Consumer
 from .costs import Cost, Estimate, OwnParameters, parts_of, total
 from .forward_pass import WAY_OUT
-from .pytorch_memory import TorchLedger, spec, tensors_in
+from .pytorch_memory import TorchLedger, tensors_in
 
 
 def lstm_flop(x: Any, w_input: Any, w_hidden: Any, *_: Any, **options: Any) -> int:
@@ -73,7 +74,7 @@ class CostLedger(TorchLedger):
         if about.module or flops:
             self.costs.setdefault(about, []).append(cost)
         if results and not is_backward:
-            self.specs[about] = spec(results[0])
+            self.specs[about] = spec_of(results[0])
         return about
 
     def enter_savings(self) -> None:

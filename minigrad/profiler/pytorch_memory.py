@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
-from types import FrameType
+from traceback import walk_stack
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -28,12 +28,12 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils import checkpoint
-from torch.utils._dtype_abbrs import dtype_abbrs
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
+from ..draw.readers.pytorch_tensors import spec_of
 from ..engine.base.pytree import leaves
 from ..engine.core.calls import path_of
-from ..engine.core.node import ENGINE, Place
+from ..engine.core.node import ENGINE, place
 from .books import UNKNOWN, About, Books, Consumer, Holding
 from .ledger import AGAIN, GIVES, Ledger
 from .memory_table import Saving
@@ -120,7 +120,7 @@ class TorchLedger(Ledger):
             books.change_holders(holding, consumer, 1)
         if fresh:
             said = AGAIN if is_again else IN_DERIVATIVE if is_derivative and about.op else GIVES
-            self.write((said, name, spec(fresh[0]), sum(each.nbytes for each in made), about.op), about)
+            self.write((said, name, spec_of(fresh[0]), sum(each.nbytes for each in made), about.op), about)
         self.last = number if fresh else None
         return about
 
@@ -155,7 +155,7 @@ class TorchLedger(Ledger):
         is_result = number == self.last and holding.born < books.number
         books.number -= is_result  # so that the saving belongs to the moment of its op
         books.change_holders(holding, Consumer.SAVED, 1)
-        saving = Saving(about, None if is_function else 0, spec(x), holding, books.number)
+        saving = Saving(about, None if is_function else 0, spec_of(x), holding, books.number)
         books.number += is_result
         if is_result:
             live = [n + now - was for n, now, was in zip(self.moments[-1].live, books.counted, before)]
@@ -168,7 +168,7 @@ class TorchLedger(Ledger):
     def on_step(self, optimizer: Any) -> None:
         self.optimizers[id(optimizer)], name = optimizer, type(optimizer).__name__
         self.phase, self.stepping = "update", False
-        self.note(f"{name} has moved the parameters", About(name, "", place()))
+        self.note(f"{name} has moved the parameters", About(name, "", place(LIBRARY)))
 
     # -- modules and their tensors ----------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class TorchLedger(Ledger):
         return self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
 
     def about_now(self, op: str) -> About:
-        return About(op, self.calls[-1][1] if self.calls else "", place())
+        return About(op, self.calls[-1][1] if self.calls else "", place(LIBRARY))
 
     def path(self, module: Any) -> str:
         """The module's path, as `GPT.blocks.0.mlp`."""
@@ -293,23 +293,4 @@ def tensors_in(tree: Any) -> list[Any]:
 def in_checkpoint() -> bool:
     """Whether a checkpoint is recomputing its part during backward."""
     is_forward = torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled()
-    return not is_forward and any(frame.f_code.co_filename == checkpoint.__file__ for frame in frames())
-
-
-def place() -> Place | None:
-    """The line of the user's code that is running: the innermost frame outside PyTorch and minigrad."""
-    found = next((frame for frame in frames() if not frame.f_code.co_filename.startswith(LIBRARY)), None)
-    return found and Place(found.f_code.co_filename, found.f_lineno, found.f_code.co_name)
-
-
-def frames() -> Iterator[FrameType]:
-    """The frames of this thread, from the innermost."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
-def spec(x: Any) -> str:
-    """A tensor's dtype and shape as minigrad writes them: f32[64, 10]."""
-    return f"{dtype_abbrs.get(x.dtype, x.dtype)}[{', '.join(map(str, x.shape))}]"
+    return not is_forward and any(frame.f_code.co_filename == checkpoint.__file__ for frame, _ in walk_stack(None))

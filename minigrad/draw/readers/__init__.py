@@ -13,11 +13,12 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from inspect import getclosurevars, isfunction, signature
+from inspect import getclosurevars, isfunction, ismethod, signature
 from types import ModuleType
 from typing import Any
 
 from ...engine.base.pytree import leaves
+from ..names import LONGEST_LIST
 
 READERS = {  # the package that defines a class → the reader for its objects
     "torch": "pytorch",
@@ -39,7 +40,7 @@ def reader_of(x: object, args: Sequence[Any] = ()) -> ModuleType | None:
         return load_reader("hlo")
     if isinstance(x, str | os.PathLike) and os.fspath(x).lower().endswith(".onnx"):
         return load_reader("onnx")
-    for things in ([x, *args], used_by(x)):
+    for things in ([x, *args], [y for _, y in held_by(x)]):
         packages = dict.fromkeys(package for each in leaves(things) for package in packages_of(each))
         if "minigrad" in packages:
             return None
@@ -58,13 +59,19 @@ def packages_of(x: object) -> list[str]:
     return [name.partition(".")[0] for name in modules]
 
 
-def used_by(f: object) -> list[object]:
-    """What a function refers to; for a partial, its arguments too."""
-    if isinstance(f, partial):
-        return [f.func, *arguments_of(f), *used_by(f.func)]
-    f = f if isfunction(f) else getattr(f, "__func__", type(f).__call__)
-    used = getclosurevars(f) if isfunction(f) else None
-    return [*used.nonlocals.values(), *used.globals.values()] if used else []
+def held_by(x: Any) -> list[tuple[Any, Any]]:
+    """(name, object) of what a function, a method, a container or any other object holds; of a long list, nothing."""
+    if isinstance(x, dict | list | tuple):
+        return [*(x.items() if isinstance(x, dict) else enumerate(x))] if len(x) <= LONGEST_LIST else []
+    if isinstance(x, partial):
+        return [("func", x.func), *enumerate(x.args), *x.keywords.items()]
+    if ismethod(x):
+        return [*held_by(x.__func__), ("self", x.__self__)]
+    if isfunction(x):
+        used, defaults = getclosurevars(x), x.__defaults__ or ()
+        names = x.__code__.co_varnames[x.__code__.co_argcount - len(defaults) :]
+        return [*used.globals.items(), *used.nonlocals.items(), *zip(names, defaults)]
+    return [*vars(x).items()] if hasattr(x, "__dict__") and not isinstance(x, type | ModuleType) else []
 
 
 def refuse_missing_arguments(f: Callable[..., Any], args: Sequence[Any]) -> None:

@@ -151,4 +151,4 @@ def bytes_of(spec: str) -> int | None:
     """The bytes of arrays, from their spec; None if a length is unknown, or the size of an element."""
     arrays = ARRAY.findall(spec)
     sizes = [(prod(map(int, filter(None, lengths.split(", ")))) * int(bits or 8) + 7) // 8 for bits, lengths in arrays]
-    return sum(sizes) if len(sizes) == spec.count("[") > 0 else None
+    return sum(sizes) if len(sizes) == spec.count("[") > 0 and " of " not in spec else None

@@ -1,33 +1,53 @@
-"""Graphs that PyTorch's autograd recorded. Other graphs of PyTorch are read in pytorch_calls.py and pytorch_export.py.
+"""Graphs of PyTorch that exist before we look: autograd's, exported ones, torch.fx's and those of torch.compile.
 
 Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
 MulBackward0, and a tensor that requires no gradient is missing unless a Node of autograd saved it.
+
+torch.compile hands each graph to a backend. Ours records the graph and runs it as it is. At a graph break, ordinary
+Python runs until the next graph starts, with the tensors that Python passes to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import signature
+from operator import attrgetter
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, fx
+from torch.utils._pytree import tree_leaves
 
 from ...engine.base.pytree import leaves
-from ..listing import Entry, Listing
-from ..listing_readers import output_title
-from ..words import shorten
-from . import refuse_missing_arguments
-from .pytorch_calls import listing_of_call
-from .pytorch_export import listing_of_compiled, listing_of_program
+from ...engine.core.node import Place
+from ..listing import Entry, EntryList, Listing, Path, Scope
+from ..listing_readers import line_of, output_title
+from ..words import pluralize, shorten
+from . import name_of, refuse_missing_arguments
+from .pytorch_aten import op_name, options_of
+from .pytorch_calls import LIBRARY, CallRecorder, listing_of_call, preserve
 from .pytorch_run import replay_of as replay_of
-from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, node_of, nodes_before, saved_by, spec_of
+from .pytorch_tensors import (
+    entry_of,
+    facts_of,
+    fill_values,
+    names_of,
+    node_of,
+    nodes_before,
+    saved_by,
+    spec_of,
+    tensors_in,
+)  # fmt: skip
 
 FREED = "backward() has freed the saved tensors: run forward again, or use backward(retain_graph=True) to keep them."
 NO_GRAPH = (
     "it is an input, or detach() cut it off, or it was computed from tensors that require no gradient, under no_grad() "
     "or inference_mode(). Draw the function instead, draw(f, x), or compute it from a tensor with requires_grad=True"
 )
+GIVEN = "placeholder", "get_attr"
+OUTSIDE = "A result was computed after these graphs, in ordinary Python that torch.compile left out."
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -89,3 +109,137 @@ def notes_on(entries: Sequence[Entry]) -> list[str]:
     facts = [(entry.sign, fact) for entry in entries for fact in entry.facts]
     wrong = [f"backward() will fail: {sign} {fact}." for sign, fact in facts if "changed in place since" in fact]
     return [FREED] * any("has freed" in fact for _, fact in facts) + wrong[:3]
+
+
+# -- graphs that are built before they run ----------------------------------------------------------------------------
+
+
+def listing_of_program(x: Any) -> Listing:
+    """The nodes of an exported program, or of a GraphModule of torch.fx."""
+    is_module, given = isinstance(x, fx.GraphModule), getattr(x, "graph_signature", x)
+    reader = FxReader({} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers})
+    reader.read(x if is_module else x.graph_module)
+    return Listing("a graph of torch.fx" if is_module else "an exported program", reader.entries)
+
+
+def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
+    """The graphs that torch.compile makes of f for these arguments, in the order in which they run, and its breaks.
+
+    It compiles f again, and leaves the user's compiled code as it is.
+    """
+    from torch._dynamo.utils import graph_break_reasons
+
+    name, earlier = name_of(f), len(graph_break_reasons)
+    apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
+    with preserve(f, args) as modules:
+        runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
+        ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
+    reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
+    del graph_break_reasons[earlier:]
+    found = pluralize(runs.count, "graph", "graphs"), pluralize(len(reasons), "graph break", "graph breaks")
+    notes = [f"torch.compile made {found[0]} of {name}, with {found[1]}."]
+    for reason in reversed(reasons.values()):
+        at, why = reason.user_stack[-1], reason.reason.partition("\n")[0]
+        why = why.replace("generic_jump TensorVariable()", "Python branches on a tensor")
+        notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, at.name))} – {why}.")
+    notes += [OUTSIDE] * any(id(y) not in runs.made for y in ys)
+    return Listing(f"what torch.compile made of {name}", runs.entries, notes)
+
+
+class FxReader(EntryList):
+    """Collects the entries of graphs of torch.fx.
+
+    names    name of an input → the name of the parameter or buffer that it stands for
+    """
+
+    def __init__(self, names: Mapping[str, str]):
+        super().__init__()
+        self.names, self.scopes = names, dict[Any, Scope]()
+
+    def read(self, owner: Any, path: Path = (), given: Sequence[Entry | None] = ()) -> list[Entry | None]:
+        """Add the entries of a GraphModule. Returns those of its results. `given`: those of its inputs, if known."""
+        inputs = [node for node in owner.graph.nodes if node.op == "placeholder"]
+        env = {node: entry for node, entry in zip(inputs, given) if entry is not None}
+        for node in owner.graph.nodes:
+            value = attrgetter(node.target)(owner) if node.op in ("get_attr", "call_module") else None
+            is_inner = node.op == "get_attr" and isinstance(value, fx.GraphModule)  # a branch, or the body of a loop
+            if node not in env and not is_inner and node.op != "output":
+                here = path + self.scopes_of(node, path)
+                env[node] = self.entry(node, value, here)
+                if node.op not in GIVEN:
+                    reads = [env[x] for x in node.all_input_nodes if x in env]
+                    self.add(env[node], reads + self.read_inner(node, owner, here, env))
+        for entry in env.values():
+            self.add(entry)
+        return [env.get(x) for x in tree_leaves(owner.graph.output_node().args)]
+
+    def read_inner(self, node: fx.Node, owner: Any, path: Path, env: Mapping[Any, Entry]) -> list[Entry]:
+        """Add the graphs that a node calls with its last operands. Returns the entries of their results."""
+        found: list[Entry | None] = []
+        for at, branch in enumerate(node.args):
+            if isinstance(branch, fx.Node) and branch not in env:
+                inner = attrgetter(str(branch.target))(owner)
+                scope = Scope("scope", str(branch.target), "a graph inside", inner)
+                operands = [env[x] for x in tree_leaves(node.args[at + 1 :]) if x in env]
+                found += self.read(inner, (*path, scope), operands)
+        return [x for x in found if x is not None]
+
+    def scopes_of(self, node: fx.Node, path: Path) -> Path:
+        """The module calls that a node belongs to. PyTorch gives each call of a module its own key."""
+        found: list[Scope] = []
+        for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
+            label = re.sub(r"^(L\['(self|fn)'\]\.?|[LG]\['(?=\w+'\]))|'\]", "", at)
+            of = (kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
+            is_own = node.op == "call_module" and label == node.target
+            if label and not is_own and not label.startswith("_empty_nn_module_stack"):
+                where = (*map(id, (*path, *found)), key)
+                found.append(self.scopes.setdefault(where, Scope("module", label, of, None)))
+        return tuple(found)
+
+    def entry(self, node: fx.Node, value: Any, path: Path) -> Entry:
+        target: Any = node.target
+        meta = node.meta.get("tensor_meta")  # of ShapeProp
+        results = [*tensors_in(node.meta.get("val", node.meta.get("example_value", value)))]
+        results = results or [meta] * hasattr(meta, "dtype")
+        if node.op in GIVEN:
+            own = target if node.op == "get_attr" else self.names.get(node.name, "")
+            return entry_of(results, name=own or node.name, thing=node, path=None if own else path)
+        op = type(value).__name__ if node.op == "call_module" else op_name(target)
+        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda x: x.meta.get("example_value", x))
+        facts = tuple(options_of(target, args, kwargs))
+        name = target if node.op == "call_module" else "" if node.name.startswith(op.strip("_")) else node.name
+        at = re.findall(r'File "(.+)", line (\d+), in (.+)', node.stack_trace or "")
+        places = [Place(file, int(n), where) for file, n, where in at if not file.startswith((*LIBRARY, "<eval"))]
+        line = line_of(places[-1] if places else None)
+        return entry_of(results, op, name=name, thing=node, line=line, path=path, facts=facts)
+
+
+class CompiledRuns(FxReader):
+    """A backend of torch.compile that records each graph when it runs.
+
+    made    id of a tensor → the tensor, kept alive, and its entry
+    """
+
+    def __init__(self, call: CallRecorder):
+        super().__init__({})
+        self.call, self.count = call, 0
+        self.made: dict[int, tuple[Tensor, Entry | None]] = {}
+
+    def backend(self, module: fx.GraphModule, examples: Any) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            results = module.forward(*given)
+            self.count += 1
+            inputs = [self.entry_given(x) if isinstance(x, Tensor) else None for x in given]
+            scope = Scope("scope", f"graph {self.count}", "torch.compile", module)
+            entries = self.read(module, (scope,), inputs)
+            self.made |= {id(x): (x, entry) for x, entry in zip(results, entries) if entry is not None}
+            return results
+
+        return run
+
+    def entry_given(self, x: Tensor) -> Entry | None:
+        """The entry of a graph's input: the entry of the op that made it, or else a leaf."""
+        if id(x) not in self.made:
+            path, name = None if id(x) in self.call.own else (), self.call.names.get(id(x), "")
+            self.made[id(x)] = x, entry_of([x], name=name, thing=x, path=path)
+        return self.made[id(x)][1]

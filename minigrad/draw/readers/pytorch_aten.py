@@ -25,6 +25,9 @@ ALIKE = {"rsub": "sub", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": 
 MINOR = "dtype", "half_to_float", "implicit"  # arguments that are left out of formulas
 
 
+parameters_of = cache(lambda f: [*signature(f).parameters])
+
+
 class Edge(NamedTuple):
     """A value with a gradient: output nr of a node of autograd. If node is None, the value was not kept."""
 
@@ -128,7 +131,7 @@ def argument_names(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
     """The names of the positional arguments of a function of PyTorch; () if they are unknown."""
     try:
         if isfunction(func):
-            return [*signature(func).parameters]
+            return parameters_of(func)
         if not isinstance(func, torch._ops.OpOverload):
             name = re.sub(r"^__(\w+)__$", r"\1", func.__name__)
             overload = torch._C._jit_resolve_packet(f"aten::{name}", *args, **kwargs)

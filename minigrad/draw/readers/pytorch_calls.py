@@ -11,7 +11,6 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from copy import copy
 from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
@@ -25,7 +24,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
-from ...engine.core.node import Place
+from ...engine.core.node import ENGINE, place
 from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
@@ -35,8 +34,9 @@ from . import arguments_of, name_of
 from .pytorch_aten import op_name, options_of
 from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_of, saved_by, tensors_in, version_of
 
-MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders without the user's code
-READING = "__bool__", "__float__", "__int__", "__index__", "__array__", "item", "numpy", "tolist"
+LIBRARY = *ENGINE, str(PurePath(torch.__file__).parent)  # folders without the user's code
+UNCHANGED = vars(Module()).keys() - {"_buffers", "_parameters"}  # attributes that every module has
+READING = "__bool__", "__float__", "__int__", "__index__", "item", "numpy", "tolist"
 line_at = cache(line_of)
 HIDDEN = "A result comes from code that PyTorch does not report, such as NumPy or vmap, so no arrow leads to it."
 READ = "Python reads values of a tensor, so no arrow leads to what it does with them: {}."
@@ -69,38 +69,39 @@ def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
     held = modules_of(f, (Module, Optimizer, torch.Generator, Tensor), args)
     modules = {name: x for name, x in held.items() if isinstance(x, Module)}
     parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
-    if any(map(torch.nn.parameter.is_lazy, tensors_in([*map(vars, parts)]))):
-        raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
     owners = parts + [x for x in held.values() if isinstance(x, Optimizer)]
+    states = [{key: y for key, y in vars(x).items() if key not in UNCHANGED} for x in owners]
+    tensors = dict.fromkeys(tensors_in([*args, *arguments_of(f), *held.values(), *states]))
+    if any(map(torch.nn.parameter.is_lazy, tensors)):
+        raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
     with torch.random.fork_rng(range(torch.cuda.device_count())), ExitStack() as restore:
         restore.callback(random.setstate, random.getstate())
         restore.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
         for x in held.values():
             if isinstance(x, torch.Generator):
                 restore.callback(x.set_state, x.get_state())
-        for x in dict.fromkeys(tensors_in([*args, *arguments_of(f), *held.values(), *map(vars, owners)])):
+        for x in tensors:
             if not (x.is_inference() or (isinstance(f, Module) and isinstance(x, Parameter))):
                 restore.enter_context(_unsafe_preserve_version_counter(x))
                 restore.callback(set_data, x, x.data, x.grad if x.is_leaf else None)
                 set_data(x, x.data.clone(), x.grad.clone() if x.is_leaf and x.grad is not None else None)
-        for x in owners:
+        for x, own in zip(owners, states):
             restore.callback(vars(x).update, dict(vars(x)))
             restore.callback(vars(x).clear)  # runs first
-            vars(x).update(copy_of(dict(vars(x))))
+            vars(x).update(copy_of(own))
             vars(x).pop("_compiled_call_impl", None)  # of model.compile()
         yield modules
 
 
 def copy_of(x: Any) -> Any:
     """A copy of the containers in x, which share their items; of a long container, only the container itself."""
-    kind = type(x)
-    if kind in (list, tuple) and len(x) <= LONGEST_LIST:
-        return kind(map(copy_of, x))
-    if kind in (dict, OrderedDict, defaultdict) and len(x) <= LONGEST_LIST:
-        found = copy(x)
-        found.update((key, copy_of(y)) for key, y in x.items())
-        return found
-    return copy(x) if kind in (list, dict, OrderedDict, defaultdict, set, deque) else x
+    if type(x) not in (list, deque, set, dict, OrderedDict, defaultdict):
+        return x
+    found = x.copy()
+    if type(x) is not set and len(x) <= LONGEST_LIST:
+        for key, item in x.items() if isinstance(x, dict) else enumerate(x):
+            found[key] = copy_of(item)
+    return found
 
 
 def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
@@ -121,16 +122,15 @@ class CallRecorder(TorchFunctionMode):
     def __init__(self, modules: Mapping[str, Module], f: Any, args: Sequence[Any], namespace: Mapping[str, object]):
         super().__init__()
         keywords = f.keywords if isinstance(f, partial) else {}
-        namespace = {**keywords, **namespace, **keywords}
-        parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
-        self.own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
+        names = {id(x): name for x, name in names_of({**keywords, **namespace, **keywords}).items()}
+        parts = [pair for at, module in modules.items() for pair in module.named_modules(prefix=at)]
+        held = [(f"{at}.{key}".lstrip("."), x) for at, part in parts for key, x in vars(part).items()]
+        own = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
+        self.own, given = {id(x): name for pairs in own for name, x in pairs}, [*tensors_in([*args])]
         inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
-        self.names = {**{id(x): name for x, name in names_of(namespace).items()}, **self.own, **inputs}
-        for at, part in [pair for name, x in modules.items() for pair in x.named_modules(prefix=name)]:
-            held = {id(x): f"{at}.{k}".lstrip(".") for k, x in vars(part).items() if isinstance(x, Tensor)}
-            self.names = {**held, **self.names}
-        self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
-        self.asked = find_user_line()
+        self.names = {**{id(x): name for name, x in held if isinstance(x, Tensor)}, **names, **self.own, **inputs}
+        self.labels = {id(part): at for at, part in parts}
+        self.asked = place(LIBRARY)
         self.entries: list[Entry] = []
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
@@ -153,13 +153,13 @@ class CallRecorder(TorchFunctionMode):
         kwargs = kwargs or {}
         y = func(*args, **kwargs)
         changed = [x for x, version in zip(given, before) if version_of(x) != version]
-        op, place = op_name(func), find_user_line()
-        line = "" if place == self.asked else line_at(place)
+        op, at = op_name(func), place(LIBRARY)
+        line = "" if at == self.asked else line_at(at)
         if results := [*tensors_in(y)] or changed:
             facts = (*options_of(func, args, kwargs), *facts_of(results[0]))
             self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
             self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}
-        elif op in READING and (op == "__array__" or is_users(sys._getframe(1))):  # NumPy calls __array__
+        elif op in READING and not sys._getframe(1).f_code.co_filename.startswith(LIBRARY):
             self.read[line or op] = None
         return y
 
@@ -224,15 +224,3 @@ def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterat
             for words, x in saved_by(node):
                 kept |= set() if x is None else {memory_of(x)}
                 yield f"{node.name()} {words}"
-
-
-def find_user_line() -> Place | None:
-    """The line of the user's code that is running."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and not is_users(frame):
-        frame = frame.f_back
-    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-
-
-def is_users(frame: Any) -> bool:
-    return not frame.f_code.co_filename.startswith(MINE)

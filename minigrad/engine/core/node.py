@@ -99,10 +99,10 @@ def spot(file: str, line: int) -> str:
     return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
 
-def place() -> Place | None:
-    """The line of the user's code that is running: the innermost frame outside the engine."""
+def place(library: tuple[str, ...] = ENGINE) -> Place | None:
+    """The line of the user's code that is running: the innermost frame outside the folders of a library."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(ENGINE):
+    while frame is not None and frame.f_code.co_filename.startswith(library):
         frame = frame.f_back  # type: ignore[assignment]
     module = current.mode.calls[-1][1] if current.mode.calls else ""
     return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, module)

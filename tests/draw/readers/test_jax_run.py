@@ -8,7 +8,7 @@ from minigrad.engine.base.errors import NoGradientError
 jax = pytest.importorskip("jax", reason="JAX is not installed: python -m pip install jax==0.10.2 adds these tests")
 jnp, lax = jax.numpy, jax.lax
 reader = pytest.importorskip("minigrad.draw.readers.jax")
-run_of = pytest.importorskip("minigrad.draw.readers.jax_run").run_of
+run_of = reader.run_of
 
 W, X = jax.random.normal(jax.random.key(0), (3, 3)), jax.random.normal(jax.random.key(1), (4, 3))
 x = X[0]

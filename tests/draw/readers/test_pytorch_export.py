@@ -103,3 +103,18 @@ def test_what_the_user_compiled_stays_compiled():
     f(x)
 
     assert compiled == [1]
+
+
+def test_scopes_are_named_after_modules_only():
+    class Net(nn.Module):
+        def __init__(me):
+            super().__init__()
+            me.layer = nn.Linear(2, 2)
+
+        def forward(me, x):
+            return me.layer(x).reshape(x.shape[0], -1)
+
+    program = torch.export.export(Net(), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("n")},))
+    views = GraphView(program), GraphView(torch.compile(Net(), backend="eager"), torch.ones(3, 2))
+
+    assert [[group.label for group in view.groups] for view in views] == [["layer"], ["graph 1", "me.layer"]]
