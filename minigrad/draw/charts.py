@@ -14,7 +14,7 @@ from itertools import groupby
 from math import ceil, floor, log10
 from typing import Any
 
-from .svg import STYLE, text, text_width
+from .svg import STYLE, place_in_rows, text, text_width
 from .words import number
 
 WIDTH, HEIGHT = 430, 300
@@ -117,12 +117,6 @@ def picture(title: str, width: float, height: float, parts: Iterable[str], look:
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def stack_charts(title: str, charts: Sequence[str]) -> str:
-    """Charts, one below the other, as one SVG for a file."""
-    placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
-    return picture(title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
-
-
 class Report:
     """A report of a text, tables and charts. Printed, it is the text and tables; a notebook shows the charts too."""
 
@@ -134,7 +128,7 @@ class Report:
     @property
     def svg(self) -> str:
         """The charts, one below the other, as one SVG for a file."""
-        return stack_charts(self.title, self.charts)
+        return place_in_rows(self.title, STYLE + LOOKS, *([("", each)] for each in self.charts))
 
     def __str__(self) -> str:
         return "\n\n".join([self.summary, *map(str, self.tables)])

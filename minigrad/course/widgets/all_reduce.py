@@ -14,9 +14,8 @@ import numpy as np
 
 from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, stepped
 from ...draw.charts import picture
-from ...draw.svg import STYLE, text
+from ...draw.svg import STYLE, place_in_rows, text
 from ...draw.words import join_names, number, pluralize
-from .code import side_by_side
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 from .stills import compact, state_after, still
 from .widget import HERE
@@ -51,7 +50,8 @@ class AllReduce(Film):
     def svg(self) -> str:
         """Both pictures after the last round in which chunks are added up."""
         state = state_after([step for step in self.steps if step["phase"] in PHASES[:2]])
-        return side_by_side(self.looks, [("", still(panel["html"], *state)) for panel in self.film["panels"]])
+        drawn = [("", still(panel["html"], *state)) for panel in self.film["panels"]]
+        return place_in_rows(self.label, self.looks, drawn)
 
 
 def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:

@@ -19,10 +19,10 @@ import traitlets
 
 from ...draw.charts import LOOKS
 from ...draw.picture import Picture
-from ...draw.svg import STYLE
+from ...draw.svg import STYLE, STYLES, place_in_rows
 from .widget import Plain, SteppedWidget, javascript
 
-STYLES = re.compile(r"<style>.*?</style>\n?", re.DOTALL)  # of pictures in a panel: the widget already has their CSS
+FIRST = re.compile("<svg.*?</svg>", re.DOTALL)  # the first picture of a panel, which is for a wide screen
 Ids = Sequence[str]
 
 
@@ -124,7 +124,7 @@ class Film(SteppedWidget):
     @property
     def svg(self) -> str:
         """The first panel of the chosen film, with its CSS."""
-        return standalone_svg(self.film["panels"][0]["html"], self.looks)
+        return place_in_rows(self.label, self.looks, [("", FIRST.findall(self.film["panels"][0]["html"])[0])])
 
     @property
     def number(self) -> int:
@@ -160,12 +160,6 @@ class ChartFilm(Film):
 
     sheets = (*Film.sheets, "charts")
     looks = STYLE + LOOKS
-
-
-def standalone_svg(html: str, looks: str) -> str:
-    """The first SVG of a panel, with the CSS inside; an empty SVG if the panel has none."""
-    found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
-    return f"{found[1]}<style>{looks}</style>{found[2]}" if found else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, upwards
-from ...draw.svg import text, text_width
+from ...draw.svg import place_in_rows, text, text_width
 from ...engine.base.device import CPU
 from ...engine.base.spec import spec_of
 from ...engine.core.modes import in_mode, watching
@@ -41,7 +41,7 @@ from ...profiler.books import CONSUMERS, Books, Holding
 from ...profiler.ledger import Ledger, of_pytorch
 from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
-from .film import ChartFilm, Choice, Cut, Panel, Reel, standalone_svg
+from .film import ChartFilm, Choice, Cut, Panel, Reel
 from .recording import time_limit
 from .widget import javascript
 
@@ -164,7 +164,7 @@ class MemoryTimeline(ChartFilm):
         """The chart of the chosen run, with a legend."""
         entries = [*self.runs.values()][self.number]
         drawn = draw_timeline(names_of(entries), entries, self.peaks.values(), has_legend=True)
-        return standalone_svg(drawn, self.looks)
+        return place_in_rows(self.label, self.looks, [("", drawn)])
 
 
 def is_timeline(x: Any) -> bool:

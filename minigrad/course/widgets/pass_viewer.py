@@ -20,7 +20,7 @@ from zlib import crc32
 
 from ...draw.graphs import place_boxes, whole
 from ...draw.rules import sign_of
-from ...draw.svg import STYLE, draw_down
+from ...draw.svg import STYLE, draw_down, place_in_rows
 from ...draw.words import join_names, number, pluralize
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, steps
@@ -28,7 +28,7 @@ from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .code import LOOKS, code, side_by_side
+from .code import LOOKS, code
 from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
@@ -73,7 +73,7 @@ class PassViewer(Film):
 
     @property
     def svg(self) -> str:
-        return side_by_side(self.looks, self.ends)
+        return place_in_rows(self.label, self.looks, self.ends)
 
 
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:

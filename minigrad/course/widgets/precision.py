@@ -9,7 +9,6 @@ Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -18,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stack_charts, upwards
-from ...draw.svg import text
+from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, upwards
+from ...draw.svg import place_in_rows, text
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
 from ...engine.core.modes import in_mode
 from ...engine.random import fork_rng
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
-from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
+from .film import FIRST, ChartFilm, Choice, Cut, Panel, Reel, row, table
 from .widget import javascript
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
@@ -111,8 +110,8 @@ class Precision(ChartFilm):
     @property
     def svg(self) -> str:
         """The gradients as they are, and below with the best scale."""
-        pictures = re.findall(r"<svg.*?</svg>", self.film["panels"][0]["html"], re.DOTALL)
-        return stack_charts(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
+        pictures = FIRST.findall(self.film["panels"][0]["html"])
+        return place_in_rows(self.label, self.looks, *([("", pictures[n])] for n in sorted({0, self.film["best"]})))
 
 
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:

@@ -8,12 +8,13 @@ from html import escape
 from typing import Any
 
 from ...draw.charts import Axis, compact
+from ...draw.svg import place_in_rows
 from ...draw.words import join_names, number, pluralize, took
 from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
 from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, draw_roofline, in_cache, share, under_roofs
 from ...profiler.roofline import Roofline as Found
-from .film import ChartFilm, Choice, Cut, Panel, Reel, row, standalone_svg, table
+from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
 from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
@@ -66,7 +67,8 @@ class Roofline(ChartFilm):
         x, y = axes(found, STATED)
         of = f"{rate(STATED.peak)} and {bandwidth(STATED.memory)}"
         y = replace(y, label=f"bounds, not measured: FLOPs a second at best, if a machine has {of}")
-        return standalone_svg(draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False), self.looks)
+        drawn = draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False)
+        return place_in_rows(self.label, self.looks, [("", drawn)])
 
     @property
     def fallback(self) -> dict[str, str]:

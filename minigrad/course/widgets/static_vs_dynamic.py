@@ -17,13 +17,13 @@ from typing import Any
 
 from ...draw.graphs import whole
 from ...draw.rules import sign_of
-from ...draw.svg import STYLE
+from ...draw.svg import STYLE, place_in_rows
 from ...draw.words import join_names, pluralize
 from ...engine.random import fork_rng
 from ...graph.compiler.control import Cond
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
-from .code import LOOKS, code, side_by_side
+from .code import LOOKS, code, drawing
 from .eager_run import EagerRun, LineRun, format_value, truncate_text
 from .film import Choice, Cut, Film, Panel, Reel, output_area
 from .recording import TooLong
@@ -61,8 +61,8 @@ class StaticVsDynamic(Film):
 
     @property
     def svg(self) -> str:
-        written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
-        return side_by_side(self.looks, [left, written, right])
+        written, left, right = ((panel["title"], drawing(panel["html"])) for panel in self.film["panels"])
+        return place_in_rows(self.label, self.looks, [left, written, right])
 
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
