@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from .charts import place_in_rows
 from .picture import Arrow, Box, Picture
-from .svg import STYLE, natural_width, place_in_rows, svg
+from .svg import STYLE, natural_width, svg
 from .words import shorten
 
 WIDE = 980  # pixels: what a code host shows, and paper

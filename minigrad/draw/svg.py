@@ -38,9 +38,6 @@ EMS = {
 }  # fmt: skip
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
 LONGEST_SOURCE = 8  # characters of a name beside a part of a gradient
-HEAD, BESIDES = 28, 28  # pixels: a heading above a picture, and the space between two pictures
-SIZE = re.compile(r"""(?:width|height)=["']([\d.]+)""")
-STYLES = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 Sizes = dict[str, tuple[float, float]]  # box → width, height
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -99,23 +96,6 @@ def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
     ]
     arrows = tuple(arrow for arrow in picture.arrows if arrow.tail not in gone)
     return svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
-
-
-def place_in_rows(title: str, looks: str, *rows: Sequence[tuple[str, str]], description: str = "") -> str:
-    """Rows of pictures, each with a heading, as one SVG, which has the CSS `looks` in place of theirs."""
-    shown, wide, end = list[str](), 0.0, 0.0
-    for row in rows:
-        x, y = 0.0, end + 12 * (end > 0) + HEAD * any(heading for heading, _ in row)
-        for heading, drawn in row:
-            width, height = map(float, SIZE.findall(drawn)[:2])
-            shown += [text("mg-name", x, y - 12, heading)] * bool(heading)
-            shown.append(STYLES.sub("", drawn.replace("<svg ", f'<svg x="{x:g}" y="{y:g}" ', 1)))
-            x, end = x + max(width, BOLD * text_width(heading, 13)) + BESIDES, max(end, y + height)
-        wide = max(wide, x - BESIDES)
-    frame = f'width="{wide:g}" height="{end:g}" viewBox="0 0 {wide:g} {end:g}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}>'
-    words = f"<title>{escape(title)}</title><desc>{escape(description)}</desc><style>{looks}</style>"
-    return "\n".join([head, words, *shown, "</svg>"])
 
 
 def natural_width(drawn: str) -> float:

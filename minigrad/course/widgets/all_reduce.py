@@ -14,7 +14,7 @@ import numpy as np
 
 from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, stepped
 from ...draw.charts import picture
-from ...draw.svg import STYLE, place_in_rows, text
+from ...draw.svg import STYLE, text
 from ...draw.words import join_names, number, pluralize
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 from .stills import compact, state_after, still
@@ -51,7 +51,7 @@ class AllReduce(Film):
         """Both pictures after the last round in which chunks are added up."""
         state = state_after([step for step in self.steps if step["phase"] in PHASES[:2]])
         drawn = [("", still(panel["html"], *state)) for panel in self.film["panels"]]
-        return place_in_rows(self.label, self.looks, drawn)
+        return self.place_in_rows(drawn)
 
 
 def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:

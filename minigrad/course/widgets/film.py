@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from itertools import product
-from math import prod
 from typing import Any, ClassVar
 
 import traitlets
 
-from ...draw.charts import LOOKS
+from ...draw.charts import LOOKS, STYLES, place_in_rows
 from ...draw.picture import Picture
-from ...draw.svg import STYLE, STYLES, place_in_rows
+from ...draw.svg import STYLE
 from .widget import Plain, SteppedWidget, javascript
 
 FIRST = re.compile("<svg.*?</svg>", re.DOTALL)  # the first picture of a panel, which is for a wide screen
@@ -114,7 +113,7 @@ class Film(SteppedWidget):
 
     def __init__(self, label: str, phases: Sequence[str], reels: Sequence[Reel], choices: Sequence[Choice] = ()):
         """reels    one for each combination of the choices; the last choice varies fastest"""
-        assert len(reels) == prod(len(each.options) for each in choices)
+        assert len(reels) == len(combinations(choices))
         films = [reel.plain() for reel in reels]
         options = [{"label": each.label, "options": list(each.options)} for each in choices]
         self.scripts = [[cut.plain() for cut in reel.cuts] for reel in reels]
@@ -124,7 +123,11 @@ class Film(SteppedWidget):
     @property
     def svg(self) -> str:
         """The first panel of the chosen film, with its CSS."""
-        return place_in_rows(self.label, self.looks, [("", FIRST.findall(self.film["panels"][0]["html"])[0])])
+        return self.place_in_rows([("", FIRST.findall(self.film["panels"][0]["html"])[0])])
+
+    def place_in_rows(self, *rows: Sequence[tuple[str, str]]) -> str:
+        """Rows of pictures, each with a heading, as the static picture of the widget."""
+        return place_in_rows(self.label, self.looks, *rows)
 
     @property
     def number(self) -> int:

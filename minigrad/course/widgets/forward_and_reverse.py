@@ -17,7 +17,7 @@ import numpy as np
 
 from ...draw.charts import picture
 from ...draw.picture import UNKNOWN, Box, Picture
-from ...draw.svg import STYLE, place_in_rows, svg, text, text_width
+from ...draw.svg import STYLE, svg, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
 from .film import FIRST, Cut, Film, Ids, Panel, Reel
@@ -70,7 +70,7 @@ class ForwardAndReverse(Film):
             graph = still(FIRST.findall(panel["html"])[0], words, looks)
             table = static_table(self.both, side, words, looks)
             rows.append([(TITLES[side], graph), (words[f"{side}count"], table)])
-        return place_in_rows(self.label, self.looks, *rows)
+        return self.place_in_rows(*rows)
 
 
 # -- the panels -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from ...draw.graphs import place_boxes, whole
 from ...draw.rules import sign_of
-from ...draw.svg import STYLE, draw_down, place_in_rows
+from ...draw.svg import STYLE, draw_down
 from ...draw.words import join_names, number, pluralize
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, steps
@@ -73,7 +73,7 @@ class PassViewer(Film):
 
     @property
     def svg(self) -> str:
-        return place_in_rows(self.label, self.looks, self.ends)
+        return self.place_in_rows(self.ends)
 
 
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:

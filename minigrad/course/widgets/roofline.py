@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 from ...draw.charts import Axis, compact
-from ...draw.svg import place_in_rows
 from ...draw.words import join_names, number, pluralize, took
 from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
@@ -56,11 +55,6 @@ class Roofline(ChartFilm):
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
-    def counts_text(self) -> str:
-        """The counted costs in words, without measured times."""
-        return "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
-
-    @property
     def svg(self) -> str:
         """Each op as fast as a stated machine allows: the same picture in every run and on every machine."""
         found = [replace(p, seconds=p.flops / STATED.roof(p.intensity)) for p in self.points[WRITTEN] if p.flops]
@@ -68,11 +62,12 @@ class Roofline(ChartFilm):
         of = f"{rate(STATED.peak)} and {bandwidth(STATED.memory)}"
         y = replace(y, label=f"bounds, not measured: FLOPs a second at best, if a machine has {of}")
         drawn = draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False)
-        return place_in_rows(self.label, self.looks, [("", drawn)])
+        return self.place_in_rows([("", drawn)])
 
     @property
     def fallback(self) -> dict[str, str]:
-        return {**super().fallback, "text/plain": f"{self!r}\n{self.counts_text}"}
+        counted = "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
+        return {**super().fallback, "text/plain": f"{self!r}\n{counted}"}
 
 
 # -- the film -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...draw.graphs import whole
 from ...draw.rules import sign_of
-from ...draw.svg import STYLE, place_in_rows
+from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
 from ...engine.random import fork_rng
 from ...graph.compiler.control import Cond
@@ -62,7 +62,7 @@ class StaticVsDynamic(Film):
     @property
     def svg(self) -> str:
         written, left, right = ((panel["title"], drawing(panel["html"])) for panel in self.film["panels"])
-        return place_in_rows(self.label, self.looks, [left, written, right])
+        return self.place_in_rows([left, written, right])
 
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:

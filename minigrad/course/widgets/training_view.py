@@ -19,8 +19,8 @@ from typing import Any
 
 import traitlets
 
-from ...draw.charts import LOOKS
-from ...draw.svg import STYLE, place_in_rows
+from ...draw.charts import LOOKS, place_in_rows
+from ...draw.svg import STYLE
 from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
@@ -156,7 +156,7 @@ class TrainingView(SteppedWidget):
     def _set(self, credit: int = 0, **changes: bool) -> None:
         """Change attributes that the training loop waits for, and add steps that a paused run may train."""
         with self._turn:
-            vars(self).update(changes, _credit=self._credit + credit)
+            self.__dict__.update(changes, _credit=self._credit + credit)
             self._turn.notify_all()
 
     def pause(self) -> None:

@@ -59,7 +59,7 @@ def test_a_small_run_is_what_one_counts_by_hand():
     assert moved.live == (parameters, 2 * parameters, inputs, parameters, 0, 0, 0)  # Adam has two means
     assert cleared.live == (parameters, 2 * parameters, inputs, 0, 0, 0, 0)
     last = MemoryTimeline(nn.Linear(4, 1), MSE, x[:3], y[:3]).steps[-1]["say"]  # has a choice of two runs
-    assert re.match(r"The gradients are freed by .* The other run peaks at [\d,]+ \(whole batch, planned\)\.$", last)
+    assert re.match(r"The gradients are freed by .* peak of another run: [\d,]+ \(whole batch, planned\)\.$", last)
 
 
 def test_the_gradients_of_micro_batches_add_up_to_those_of_the_batch():
