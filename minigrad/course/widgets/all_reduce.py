@@ -213,7 +213,7 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
         x = (4, 140, 216, 318)[k]
         drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
     drawn += wire(rounds, sizes, y + 46)
-    return finish("What each worker holds, and has sent", LABEL + BAR + 164, y + 68 + n * THIN, drawn, n)
+    return finish("What each worker holds, and has sent", LABEL + BAR + 184, y + 68 + n * THIN, drawn, n)
 
 
 def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -> str:
