@@ -190,13 +190,8 @@ def test_the_text_says_whose_the_bytes_at_the_peak_are(widget):
 
 
 def test_a_model_that_edits_its_batch_edits_a_copy():
-    class Shifting(nn.Linear):
-        def forward(self, x):
-            x += 1
-            return super().forward(x)
-
     x = mg.ones(4, 2)
-    MemoryTimeline(Shifting(2, 1), MSE, x, mg.zeros(4, 1), steps=1)
+    MemoryTimeline(nn.Linear(2, 1), lambda output, y: (output + y.add_(1)).sum(), x, x[:, :1], steps=1)
 
     assert (x == 1).all()
 
