@@ -6,6 +6,7 @@ well as in colour. Areas are plain: stripes shimmer. No element has an id: so tw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,11 +15,15 @@ from itertools import groupby
 from math import ceil, floor, log10
 from typing import Any
 
-from .svg import STYLE, text, text_width
+from .svg import BOLD, STYLE, text, text_width
 from .words import number
 
 WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the plot area
+
+HEAD, BETWEEN = 28, 28  # pixels: a heading above a picture, and the space between two pictures
+SIZE = re.compile(r"""(?:width|height)=["']([\d.]+)""")
+STYLES = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 
 LOOKS = (files(__package__) / "charts.css").read_text("utf-8")
 
@@ -117,10 +122,18 @@ def picture(title: str, width: float, height: float, parts: Iterable[str], look:
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def stack_charts(title: str, charts: Sequence[str]) -> str:
-    """Charts, one below the other, as one SVG for a file."""
-    placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
-    return picture(title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
+def place_in_rows(title: str, looks: str, *rows: Sequence[tuple[str, str]], description: str = "") -> str:
+    """Rows of pictures, each with a heading, as one SVG, which has the CSS `looks` in place of theirs."""
+    shown, wide, end = [f"<desc>{escape(description)}</desc><style>{looks}</style>"], 0.0, 0.0
+    for row in rows:
+        x, y = 0.0, end + 12 * (end > 0) + HEAD * any(heading for heading, _ in row)
+        for heading, drawn in row:
+            width, height = map(float, SIZE.findall(drawn)[:2])
+            shown += [text("mg-name", x, y - 12, heading)] * bool(heading)
+            shown.append(STYLES.sub("", drawn.replace("<svg ", f'<svg x="{x:g}" y="{y:g}" ', 1)))
+            x, end = x + max(width, BOLD * text_width(heading, 13)) + BETWEEN, max(end, y + height)
+        wide = max(wide, x - BETWEEN)
+    return picture(title, wide, end, shown, "mg-rows")
 
 
 class Report:
@@ -134,7 +147,7 @@ class Report:
     @property
     def svg(self) -> str:
         """The charts, one below the other, as one SVG for a file."""
-        return stack_charts(self.title, self.charts)
+        return place_in_rows(self.title, STYLE + LOOKS, *([("", each)] for each in self.charts))
 
     def __str__(self) -> str:
         return "\n\n".join([self.summary, *map(str, self.tables)])

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from .charts import place_in_rows
 from .picture import Arrow, Box, Picture
-from .svg import natural_width, svg
+from .svg import STYLE, natural_width, svg
 from .words import shorten
 
 WIDE = 980  # pixels: what a code host shows, and paper
-GAP, SIDE, TAG = 34, 12, 140  # pixels between columns; around a row; for tags at an end of a row
+GAP, TAG = 34, 140  # pixels between columns; for tags at an end of a row
 MOST = 3  # names in a tag of an arrow's tail; each of its heads has a tag, too
 BOX = re.compile(r'class="mg-box[^>]*data-id="(.*?)">.*?<rect class="mg-frame" x="(\S+)" y="\S+" width="(\S+)"')
-FRAME = re.compile(r'width="\S+" height="\S+" viewBox="(\S+ \S+ (\S+) (\S+))"')
 
 
 def draw_in_rows(picture: Picture, title: str, description: str) -> str:
@@ -22,19 +22,8 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
     drawn = svg(picture, title, description)
     if natural_width(drawn) <= WIDE + 2 * GAP:
         return drawn
-    rows = [svg(with_tags(picture, ids), "", "") for ids in split(picture, drawn)]
-    parts, top, wide = list[str](), float(SIDE), 0.0
-    for row in rows:
-        frame = FRAME.search(row)
-        assert frame is not None
-        view, width, height = frame[1], float(frame[2]), float(frame[3])
-        shape = f'x="{SIDE}" y="{top:.2f}" width="{width:g}" height="{height:g}" viewBox="{view}"'
-        parts.append(f"<svg {shape}>{row[row.rindex('</style>') + 8 :].strip()}")
-        top, wide = top + height + SIDE, max(wide, width)
-    wide += 2 * SIDE
-    size = f'width="{wide:.0f}" height="{top:.0f}" viewBox="0 0 {wide:.0f} {top:.0f}"'
-    head = FRAME.sub(size, drawn[: drawn.index("<g transform")], count=1)
-    return "\n".join([head, *parts, "</svg>", ""])
+    rows = [[("", svg(with_tags(picture, ids), "", ""))] for ids in split(picture, drawn)]
+    return place_in_rows(title, STYLE, *rows, description=description)
 
 
 def split(picture: Picture, drawn: str) -> list[list[str]]:

@@ -282,7 +282,7 @@ def draw_roofline(
     marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
     parts += [*rings(before, found, x, y), *dots(marks, tops, taken, x.end, measured), *(text(*note) for note in notes)]
-    return chart("Each op under the roofs of this machine", x, y, *parts)
+    return chart("Each op under the roofs of a machine", x, y, *parts)
 
 
 def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> Iterator[str]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import importlib.resources
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -28,15 +27,12 @@ from typing import Any, TypeVar
 from urllib.error import URLError
 
 import pytest
+from notebooks.browsers import BROWSERS, find_browser
 from notebooks.forked_kernels import offer_forks
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
 from tests.browser.listening import ROOT, end, free_port
 
-CHROMIUMS = (
-    *("chromium-headless-shell", "chromium", "chromium-browser"),
-    *("google-chrome", "google-chrome-stable", "chrome", "msedge"),
-)
 LONGEST = [  # files, by the seconds they take
     *("test_book_browser", "test_lite_browser", "test_lesson_and_exercise_browser"),
     *("test_lessons_browser", "test_other_lessons_browser"),
@@ -81,8 +77,8 @@ ASK = """(code) => {
 
 
 def chromium() -> Path | None:
-    found = [program for program in map(shutil.which, CHROMIUMS) if program]
-    return Path(found[0]) if found else None
+    found = find_browser()
+    return Path(found) if found else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -118,7 +114,7 @@ def browser() -> Iterator[Browser]:
     """Chromium, or the reason why there is none."""
     program = chromium()
     if program is None:
-        reason = f"no browser on the PATH: none of {', '.join(CHROMIUMS)}"
+        reason = f"no browser on the PATH: none of {', '.join(BROWSERS)}"
         if os.environ.get("CI"):
             pytest.fail(f"{reason}; CI must have one")
         pytest.skip(reason)

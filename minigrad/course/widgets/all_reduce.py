@@ -16,7 +16,6 @@ from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, step
 from ...draw.charts import picture
 from ...draw.svg import STYLE, text
 from ...draw.words import join_names, number, pluralize
-from .code import side_by_side
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 from .stills import compact, state_after, still
 from .widget import HERE
@@ -51,7 +50,8 @@ class AllReduce(Film):
     def svg(self) -> str:
         """Both pictures after the last round in which chunks are added up."""
         state = state_after([step for step in self.steps if step["phase"] in PHASES[:2]])
-        return side_by_side(self.looks, [("", still(panel["html"], *state)) for panel in self.film["panels"]])
+        drawn = [("", still(panel["html"], *state)) for panel in self.film["panels"]]
+        return self.place_in_rows(drawn)
 
 
 def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:
@@ -213,7 +213,7 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
         x = (4, 140, 216, 318)[k]
         drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
     drawn += wire(rounds, sizes, y + 46)
-    return finish("What each worker holds, and has sent", LABEL + BAR + 164, y + 68 + n * THIN, drawn, n)
+    return finish("What each worker holds, and has sent", LABEL + BAR + 184, y + 68 + n * THIN, drawn, n)
 
 
 def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -> str:

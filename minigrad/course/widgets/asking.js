@@ -8,7 +8,6 @@ const ASK = `
     <button type="button" data-check>Check</button>
     <button type="button" data-skip>Skip and reveal</button>
   </div>`;
-const shown = (x) => String(Number(x.toPrecision(4))).replaceAll("-", "−");
 
 function asking(model, steps) {
   const isOpen = (n) => model.get("asks") && Boolean(steps[n].question) && !(n in model.get("answers"));
@@ -33,11 +32,11 @@ function verdict({ model, steps, isOpen }, n) {
   if (!model.get("asks") || !steps[n].question || isOpen(n)) return "";
   const { shown: right } = steps[n].question, { guess, gap, close: countsAsRight, right: exact } = model.get("answers")[n];
   if (guess === null) return `Skipped: it is ${right}. `;
-  const said = `You said ${typeof guess === "number" ? shown(guess) : guess}`;
+  const said = `You said ${typeof guess === "number" ? number(guess) : guess}`;
   if (countsAsRight) return `${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
   if (!gap) return `${said}; it is ${right}. `;
-  const share = exact ? `, ${shown(Math.abs((100 * gap) / exact))} % of it` : "";
-  return `${said}; it is ${right}: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
+  const share = exact ? `, ${number(Math.abs((100 * gap) / exact))} % of it` : "";
+  return `${said}; it is ${right}: ${number(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
 }
 
 // Show the form for the question of step n if it is open, else hide it.

@@ -13,7 +13,7 @@ from ...draw.heat import Heat
 from ...draw.picture import Box, GraphRun, Picture, Share
 from ...draw.svg import band
 from ...draw.words import format_op, is_number, join_names, number, pluralize
-from .gradient_questions import StepQuestion, seed_question, share_question
+from .gradient_questions import StepQuestion, share_question
 
 Equation = tuple[tuple[str | Heat, str], ...]  # (heat map, its description), or (symbol, "")
 LONGEST_LINE = 15  # characters on an arrow; more are wrapped
@@ -93,7 +93,7 @@ def opening_step(picture: Picture) -> ChainStep:
     leaves = pluralize(kinds["leaf"], "leaf", "leaves")
     operations = pluralize(kinds["op"], "operation", "operations")
     parts = f"The graph of {picture.output.display_name}: {leaves} and {operations}"
-    return ChainStep("built", f"{parts}. We run it anew, and no number is known yet.")
+    return ChainStep("built", f"{parts}. We run it again, and no number is known yet.")
 
 
 def leaf_steps(picture: Picture) -> list[ChainStep]:
@@ -142,7 +142,7 @@ def backward(replay: GraphRun) -> list[ChainStep]:
     y = output.display_name
     say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
     say += f" {replay.note}" * bool(replay.note)
-    ask = seed_question(y, replay.seed)
+    ask = StepQuestion(f"Backward starts at {y}. What is ∂{y}/∂{y}?", 1.0, replay.seed)
     steps = [ChainStep("backward", say, output.id, grads={output.id: replay.seed}, question=ask)]
     to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)
     last_of = {picture.arrow[share.arrow].head: share for share in replay.shares}

@@ -12,17 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from itertools import product
-from math import prod
 from typing import Any, ClassVar
 
 import traitlets
 
-from ...draw.charts import LOOKS
+from ...draw.charts import LOOKS, STYLES, place_in_rows
 from ...draw.picture import Picture
 from ...draw.svg import STYLE
 from .widget import Plain, SteppedWidget, javascript
 
-STYLES = re.compile(r"<style>.*?</style>\n?", re.DOTALL)  # of pictures in a panel: the widget already has their CSS
+FIRST = re.compile("<svg.*?</svg>", re.DOTALL)  # the first picture of a panel, which is for a wide screen
 Ids = Sequence[str]
 
 
@@ -114,7 +113,7 @@ class Film(SteppedWidget):
 
     def __init__(self, label: str, phases: Sequence[str], reels: Sequence[Reel], choices: Sequence[Choice] = ()):
         """reels    one for each combination of the choices; the last choice varies fastest"""
-        assert len(reels) == prod(len(each.options) for each in choices)
+        assert len(reels) == len(combinations(choices))
         films = [reel.plain() for reel in reels]
         options = [{"label": each.label, "options": list(each.options)} for each in choices]
         self.scripts = [[cut.plain() for cut in reel.cuts] for reel in reels]
@@ -124,7 +123,11 @@ class Film(SteppedWidget):
     @property
     def svg(self) -> str:
         """The first panel of the chosen film, with its CSS."""
-        return standalone_svg(self.film["panels"][0]["html"], self.looks)
+        return self.place_in_rows([("", FIRST.findall(self.film["panels"][0]["html"])[0])])
+
+    def place_in_rows(self, *rows: Sequence[tuple[str, str]]) -> str:
+        """Rows of pictures, each with a heading, as the static picture of the widget."""
+        return place_in_rows(self.label, self.looks, *rows)
 
     @property
     def number(self) -> int:
@@ -160,12 +163,6 @@ class ChartFilm(Film):
 
     sheets = (*Film.sheets, "charts")
     looks = STYLE + LOOKS
-
-
-def standalone_svg(html: str, looks: str) -> str:
-    """The first SVG of a panel, with the CSS inside; an empty SVG if the panel has none."""
-    found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
-    return f"{found[1]}<style>{looks}</style>{found[2]}" if found else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:

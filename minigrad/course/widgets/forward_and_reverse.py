@@ -20,8 +20,7 @@ from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import STYLE, svg, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
-from .code import side_by_side
-from .film import Cut, Film, Ids, Panel, Reel
+from .film import FIRST, Cut, Film, Ids, Panel, Reel
 from .stills import state_after, still
 from .widget import HERE
 
@@ -68,10 +67,10 @@ class ForwardAndReverse(Film):
         words, looks = state_after(self.steps)
         rows = []
         for side, panel in zip(MODES, self.films[0]["panels"]):
-            graph, _, _ = panel["html"].partition("</svg>")
+            graph = still(FIRST.findall(panel["html"])[0], words, looks)
             table = static_table(self.both, side, words, looks)
-            rows.append([(TITLES[side], still(f"{graph}</svg>", words, looks)), (words[f"{side}count"], table)])
-        return side_by_side(self.looks, *rows)
+            rows.append([(TITLES[side], graph), (words[f"{side}count"], table)])
+        return self.place_in_rows(*rows)
 
 
 # -- the panels -----------------------------------------------------------------------------------------------

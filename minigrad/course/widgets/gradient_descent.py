@@ -92,6 +92,7 @@ class GradientDescent(SteppedWidget):
         self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
         start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
         legend = "" if n == 1 else text("mg-number mg-dim", RIGHT, 20, "bluer is higher")
+        at = [Tensor(0.5)] * len(inputs(n))
         x, y, below, mark = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
         super().__init__(
             label=f"Gradient descent on {value}",
@@ -99,7 +100,7 @@ class GradientDescent(SteppedWidget):
             words=words(names, value, path is None),
             axes=[[axis.low, axis.high, axis.start, axis.end] for axis in (x, y)],
             picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g>{mark}</svg>', legend),
-            program={} if self._path else graph_program(graph_of(self._step, n), inputs(n)),
+            program={} if self._path else graph_program(optimise(self._step.graph_for(*at)), inputs(n)),
             start=self._path[0] if self._path else start,
             rate=rate,
             momentum=momentum,
@@ -184,10 +185,6 @@ def stepping(f: Callable[..., Any], n: int) -> Any:
 def inputs(n: int) -> list[str]:
     """The names of a step's inputs in the browser."""
     return ["rate", "momentum", *[f"{kind}{i}" for kind in ("at", "velocity") for i in range(n)]]
-
-
-def graph_of(step: Any, n: int) -> Any:
-    return optimise(step.graph_for(*[Tensor(0.5)] * len(inputs(n))))
 
 
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:

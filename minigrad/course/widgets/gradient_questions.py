@@ -35,10 +35,6 @@ class StepQuestion:
     veil: str = ""
 
 
-def seed_question(y: str, seed: str) -> StepQuestion:
-    return StepQuestion(f"Backward starts at {y}. What is ∂{y}/∂{y}?", 1.0, seed)
-
-
 def share_question(picture: Picture, share: Share) -> StepQuestion:
     """The question about the gradient that one arrow carries back."""
     arrow = picture.arrow[share.arrow]

@@ -41,7 +41,7 @@ from ...profiler.books import CONSUMERS, Books, Holding
 from ...profiler.ledger import Ledger, of_pytorch
 from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
-from .film import ChartFilm, Choice, Cut, Panel, Reel, standalone_svg
+from .film import ChartFilm, Choice, Cut, Panel, Reel
 from .recording import time_limit
 from .widget import javascript
 
@@ -164,7 +164,7 @@ class MemoryTimeline(ChartFilm):
         """The chart of the chosen run, with a legend."""
         entries = [*self.runs.values()][self.number]
         drawn = draw_timeline(names_of(entries), entries, self.peaks.values(), has_legend=True)
-        return standalone_svg(drawn, self.looks)
+        return self.place_in_rows([("", drawn)])
 
 
 def is_timeline(x: Any) -> bool:
@@ -316,15 +316,13 @@ def owners(entries: Sequence[Moment], large: Sequence[Holding], numbers: Sequenc
 
 
 def verdict(entries: Sequence[Moment], others: dict[str, int]) -> str:
-    """The peak of a run, when it was and whose it was most; and the peaks of the `others`."""
+    """The peak of a run, when it was and whose it was most; and the lowest peak of the `others`."""
     peak = max(entries, key=lambda entry: entry.total)
     most = max(peak.live)
     name = (*CONSUMERS, *BEYOND)[peak.live.index(most)]
     says = f"Peak: {peak.total:,} bytes, {peak.when}; the largest part is {name}, {most:,}."
     least = min(others, key=lambda each: others[each], default="")
-    if len(others) == 1:
-        return f"{says} The other run peaks at {others[least]:,} ({least})."
-    return says + f" Other runs peak at {others[least]:,} ({least}) to {max(others.values()):,}." if others else says
+    return says + f" The lowest peak of another run: {others[least]:,} ({least})." if others else says
 
 
 def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:

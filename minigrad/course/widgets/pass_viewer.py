@@ -29,7 +29,7 @@ from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .code import LOOKS, code, side_by_side
+from .code import LOOKS, code
 from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
@@ -74,7 +74,7 @@ class PassViewer(Film):
 
     @property
     def svg(self) -> str:
-        return side_by_side(self.looks, self.ends)
+        return self.place_in_rows(self.ends)
 
 
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:

@@ -9,7 +9,6 @@ Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stack_charts, upwards
+from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, upwards
 from ...draw.svg import text
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
@@ -26,7 +25,7 @@ from ...engine.core.modes import in_mode
 from ...engine.random import fork_rng
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
-from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
+from .film import FIRST, ChartFilm, Choice, Cut, Panel, Reel, row, table
 from .widget import javascript
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
@@ -34,48 +33,40 @@ FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
 ZONES = ("→ 0",), ("fewer", "bits"), ("normal", "all bits"), ("→ ∞",)  # each fate, in the picture
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
-Cast = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Format:
     """A 16-bit floating-point format.
 
-    cast        rounds an array to the format, in a dtype that NumPy computes with
     smallest    exponent of the smallest subnormal number
     normal      exponent of the smallest normal number
     end         exponent of the first power of 2 that overflows
     bits        bits of a normal number's mantissa, with the leading 1
     """
 
-    name: str
-    cast: Cast
+    dtype: np.dtype
     smallest: int
     normal: int
     end: int
     bits: int
 
+    name = property(lambda self: self.dtype.name)
 
-def to_float16(x: np.ndarray) -> np.ndarray:
-    """x rounded to float16, by NumPy."""
-    with np.errstate(over="ignore", under="ignore"):
-        return x.astype(np.float16)
-
-
-def to_bfloat16(x: np.ndarray) -> np.ndarray:
-    """x rounded to bfloat16 (from float32), and returned as float32."""
-    with np.errstate(over="ignore", under="ignore"):
-        return x.astype(np.float32).astype(bfloat16).astype(np.float32)
+    @np.errstate(over="ignore", under="ignore")
+    def cast(self, x: np.ndarray) -> np.ndarray:
+        """x rounded to float32, and then to the format."""
+        return x.astype(np.float32).astype(self.dtype).astype(np.float64)
 
 
-def format_of(dtype: np.dtype, cast: Cast) -> Format:
+def format_of(dtype: np.dtype) -> Format:
     """The format of a dtype, from its finfo."""
     info = finfo(dtype)
     smallest = round(log2(info.smallest_subnormal))
-    return Format(dtype.name, cast, smallest, int(info.minexp), int(info.maxexp), info.nmant + 1)
+    return Format(dtype, smallest, int(info.minexp), int(info.maxexp), info.nmant + 1)
 
 
-FORMATS = format_of(float16, to_float16), format_of(bfloat16, to_bfloat16)
+FORMATS = format_of(float16), format_of(bfloat16)
 
 
 class Precision(ChartFilm):
@@ -111,8 +102,8 @@ class Precision(ChartFilm):
     @property
     def svg(self) -> str:
         """The gradients as they are, and below with the best scale."""
-        pictures = re.findall(r"<svg.*?</svg>", self.film["panels"][0]["html"], re.DOTALL)
-        return stack_charts(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
+        pictures = FIRST.findall(self.film["panels"][0]["html"])
+        return self.place_in_rows(*([("", pictures[n])] for n in sorted({0, self.film["best"]})))
 
 
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
@@ -156,7 +147,7 @@ def scale_gradients(gradients: np.ndarray, k: int) -> np.ndarray:
 
 def fates(format: Format, gradients: np.ndarray, k: int) -> np.ndarray:
     """The index in FATES of each gradient under the scale 2ᵏ."""
-    size = np.abs(format.cast(scale_gradients(gradients, k)).astype(np.float64))
+    size = np.abs(format.cast(scale_gradients(gradients, k)))
     return np.select([size == 0, size < 2.0**format.normal, np.isfinite(size)], [0, 1, 2], 3)
 
 
@@ -215,7 +206,8 @@ def describe_fates(format: Format, k: int, found: Sequence[int]) -> str:
 
 
 def tally(found: Sequence[int]) -> str:
-    names = f"rounded to 0 ({percent(found[0], sum(found))})", "subnormal with fewer bits", "normal", "infinite"
+    share = f"{number(100 * found[0] / sum(found), 3)} percent"
+    names = f"rounded to 0 ({share})", "subnormal with fewer bits", "normal", "infinite"
     return join_names([f"{n:,} {name}" for n, name in zip(found, names) if n])
 
 
@@ -225,10 +217,6 @@ def verdict(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], c
     divides = f"The optimiser divides by {2**chosen:,} again, in float32."
     more = f" Without a scale: {tally(counts[format.name, 0])}. {divides}" * (chosen > 0)
     return f"{best} {format.name}: {tally(counts[format.name, chosen])}.{more}"
-
-
-def percent(part: int, whole: int) -> str:
-    return f"{number(100 * part / whole, 3)} percent"
 
 
 # -- the picture ----------------------------------------------------------------------------------------------

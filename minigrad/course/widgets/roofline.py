@@ -13,7 +13,7 @@ from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
 from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, draw_roofline, in_cache, share, under_roofs
 from ...profiler.roofline import Roofline as Found
-from .film import ChartFilm, Choice, Cut, Panel, Reel, row, standalone_svg, table
+from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
 from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
@@ -56,22 +56,19 @@ class Roofline(ChartFilm):
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
-    def counts_text(self) -> str:
-        """The counted costs in words, without measured times."""
-        return "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
-
-    @property
     def svg(self) -> str:
         """Each op as fast as a stated machine allows: the same picture in every run and on every machine."""
         found = [replace(p, seconds=p.flops / STATED.roof(p.intensity)) for p in self.points[WRITTEN] if p.flops]
         x, y = axes(found, STATED)
         of = f"{rate(STATED.peak)} and {bandwidth(STATED.memory)}"
         y = replace(y, label=f"bounds, not measured: FLOPs a second at best, if a machine has {of}")
-        return standalone_svg(draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False), self.looks)
+        drawn = draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False)
+        return self.place_in_rows([("", drawn)])
 
     @property
     def fallback(self) -> dict[str, str]:
-        return {**super().fallback, "text/plain": f"{self!r}\n{self.counts_text}"}
+        counted = "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
+        return {**super().fallback, "text/plain": f"{self!r}\n{counted}"}
 
 
 # -- the film -----------------------------------------------------------------------------------------------

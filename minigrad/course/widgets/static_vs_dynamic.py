@@ -23,7 +23,7 @@ from ...engine.random import fork_rng
 from ...graph.autograph.scopes import from_library
 from . import own_runs
 from .as_graph import AsGraph, TraceError
-from .code import LOOKS, code, side_by_side
+from .code import LOOKS, code, drawing
 from .eager_run import EagerRun, LineRun
 from .film import Choice, Cut, Film, Panel, Reel, output_area
 from .recording import TooLong, format_value, truncate_text
@@ -73,8 +73,8 @@ class StaticVsDynamic(Film):
 
     @property
     def svg(self) -> str:
-        written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
-        return side_by_side(self.looks, [left, written, right])
+        written, left, right = ((panel["title"], drawing(panel["html"])) for panel in self.film["panels"])
+        return self.place_in_rows([left, written, right])
 
 
 def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> ModuleType:

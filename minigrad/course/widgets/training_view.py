@@ -19,13 +19,12 @@ from typing import Any
 
 import traitlets
 
-from ...draw.charts import LOOKS
+from ...draw.charts import LOOKS, place_in_rows
 from ...draw.svg import STYLE
 from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
-from .code import side_by_side
 from .training import (
     HALTED,
     MOST_FRAMES,
@@ -333,7 +332,7 @@ class TrainingView(SteppedWidget):
     def svg(self) -> str:
         """The loss over the steps; with the boundary, if there is one."""
         drawn = [curve(self.losses), *map(plane, filter(None, [self._boundary]))]
-        return side_by_side(STYLE + LOOKS, [("", each) for each in drawn])
+        return place_in_rows(self.label, STYLE + LOOKS, [("", each) for each in drawn])
 
     def __repr__(self) -> str:
         steps = f"{pluralize(len(self.losses), 'step', 'steps')}, " * (self.state != "running")

@@ -18,7 +18,7 @@ from ..picture import Box
 from ..static_run import SIGNS, Saw, StaticRun, own_line
 from ..tensors import format_array
 from ..words import number
-from .jax_run import array_of, bind
+from .jax import array_of, bind
 from .jaxpr import array_names, function_of, is_jaxpr, names_of, open_jaxpr, spec_of, static_arguments
 
 CALLS = "jit", "custom_jvp_call", "custom_vjp_call"

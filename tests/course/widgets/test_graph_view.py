@@ -460,7 +460,7 @@ def test_a_long_graph_is_a_picture_in_rows():
     view = GraphView(y, names={})
     svg = view.svg
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
-    rows = re.findall(r'<svg x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)" viewBox="(\S+) (\S+) ', svg)
+    rows = re.findall(r'<svg x="(\S+)" y="(\S+)".*? width="(\S+)" height="(\S+)" viewBox="(\S+) (\S+) ', svg)
     across = {arrow.tail + " " + arrow.head for arrow in view.still.arrows} - {
         f"{tail} {head}"
         for part in svg.split("<svg x=")

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import Precision
-from minigrad.course.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, power, to_bfloat16
+from minigrad.course.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, power
 from tests.support.table import table
 
 FLOAT16, BFLOAT16 = FORMATS
@@ -46,7 +46,7 @@ def test_bfloat16_is_the_nearest_of_its_neighbours_and_even_where_two_are():
     below, above = (np.abs(each.astype(float) - x) for each in (low, high))
     is_even = (low.view(np.uint32) >> 16) % 2 == 0
 
-    assert np.array_equal(to_bfloat16(x), np.where((below < above) | ((below == above) & is_even), low, high))
+    assert np.array_equal(FORMATS[1].cast(x), np.where((below < above) | ((below == above) & is_even), low, high))
 
 
 def test_the_counts_are_of_the_casts_and_of_all_gradients():

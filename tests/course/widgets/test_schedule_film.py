@@ -190,15 +190,15 @@ def test_it_does_nothing_to_the_learners_tensors_and_prints_nothing_when_measuri
     assert capsys.readouterr().out == ""
 
 
+def tripled(x):
+    while x.sum() < 100:
+        x = x * 3
+    return x
+
+
 def test_a_loop_whose_turns_are_not_known_is_scheduled_too():
     """Its estimate was a formula, which could not be compared."""
+    widget = Schedule(tripled, A[:2], workers=1)
 
-    def f(x):
-        while x.sum() < 100:
-            x = x * 3
-        return x
-
-    widget = Schedule(f, mg.ones(2, 2), workers=1)
-
-    assert widget.steps[1]["say"].startswith("At 0 µs worker 0 begins while, (f64[2, 2], ")
+    assert widget.steps[1]["say"].startswith("At 0 µs worker 0 begins while, (f64[2, 256], ")
     assert "1 worker, by time" in widget.svg

@@ -267,7 +267,7 @@ def test_a_function_that_computes_nothing_has_a_film_too(f, result):
 
 def two_views(x):
     y = x * 2
-    unused = y.exp()  # noqa: F841
+    y.exp()
     return x.T, y, y[1]
 
 
@@ -276,11 +276,12 @@ def test_a_result_that_is_a_view_is_the_same_in_both_and_is_not_called_unused(f)
     """The graph's result was said to be the inside of a trace, and later the eager view to be unused."""
     widget = StaticVsDynamic(f, mg.tensor([[1.0, 2.0], [3.0, 4.0]]))
 
-    built = next(say for say in says(widget) if "The static graph is built" in say)
+    (built,) = [
+        say for say in says(widget) if "A view as a result is not built: each call takes it after the run." in say
+    ]
     assert says(widget)[-1].startswith("Both have the same result: [")
-    assert built.endswith(" A view as a result is not built: each call takes it after the run.")
     assert ("What nothing uses is not built." in built) == (f is two_views)
-    whys = ["unused", "a view", "a view"] if f is two_views else []  # a graph without a box is not drawn
+    whys = ["unused", "a view", "a view"] * (f is two_views)  # a graph without a box is not drawn
     assert re.findall(r">not built: ([\w ]+)<", across(widget.films[0], 2)) == whys
 
 
@@ -292,6 +293,8 @@ def editing(x):
     y += 1
     x.zero_()
     TOTAL.add_(y)
+    while TOTAL < 30:  # its stacks for backward were listed as more results
+        TOTAL.mul_(y)
     return x, y * TOTAL
 
 
@@ -300,25 +303,10 @@ def test_an_edit_in_place_is_one_op_whose_values_are_those_of_its_moment():
     x = mg.tensor(2.0)
     widget = StaticVsDynamic(editing, x)
 
-    computes = [re.sub(r".*this line computes (.*);.*", r"\1", say) for say in says(widget)[1:6]]
-    assert computes == ["4", "5", "0", "6", "30"]
-    assert says(widget)[-1].startswith("Both have the same result: 0 and 30. ")
-    assert any("5 ops ran. The static graph is built: 5 ops are in it" in say for say in says(widget))
+    assert re.findall(r"this line computes (\w+);", widget.text) == ["4", "5", "0", "6", "true", "30", "false", "150"]
+    assert says(widget)[-1].startswith("Both have the same result: 0 and 150. ")
     assert across(widget.films[0], 1).count(' mg-leaf"') == 2  # x and TOTAL, and no copy of either
     assert [x.item(), TOTAL.item()] == [2, 1]
-
-
-def test_a_loop_in_the_graph_gives_what_is_read_of_it():
-    """What it saves for backward was listed as more results."""
-
-    def counted(x):
-        n = 0
-        while x < 30:
-            x = x * 2
-            n += 1
-        return x, n
-
-    assert "while gives 32 and 4." in says(StaticVsDynamic(counted, TWO))
 
 
 @pytest.mark.parametrize(

@@ -425,23 +425,10 @@ def test_the_share_of_right_ones():
     assert batch_accuracy(np.ones((2, 3, 4)), np.array([1, 1]), 0) is None
 
 
-def test_weights_that_differ_in_the_last_digit_have_a_histogram_and_end_no_training(view):
-    """np.histogram raised on the training thread: the view said "running" for ever."""
-    model = mg.nn.Linear(1, 1)
-    model.weight.value[...], model.bias.value[...] = 1.0, 1.0 + 2e-16
-    net = mg.nn.Sequential(model)
-    each = spread(np.array([1.0, 1.0 + 2e-16]))
-    running = view(lambda y, _: (y * 0).sum(), (mg.ones(2, 1), mg.ones(2)), model=net).run(2).wait()
-
-    assert (each["bars"], each["low"]) == ("9" + "0" * 13 + "9", 1.0)
-    assert running.state == "finished"
-
-
 def test_a_first_loss_that_is_no_number_is_not_the_learning_rates_fault(view):
     empty = view(lambda y, _: y.mean(), (mg.zeros(0, 2), mg.zeros(0))).run(1).wait()
 
-    assert empty.news.endswith("the weights are those after step 0.")
-    assert repr(empty) == "TrainingView(0 steps, failed)"
+    assert (empty.news[-13:], repr(empty)) == ("after step 0.", "TrainingView(0 steps, failed)")
 
 
 def test_a_spread_is_numpys_histogram():
@@ -456,6 +443,7 @@ def test_a_spread_is_numpys_histogram():
     assert spread(np.array([1.0, np.nan])) is None
     assert spread(np.array([-1.7e308, 1.7e308])) is None
     assert spread(np.array([])) is None
+    assert spread(np.array([1.0, 1.0 + 2e-16]))["bars"] == "9" + "0" * 13 + "9"  # once raised
     assert spread(np.zeros(3)) == {"bars": "000000090000000", "low": 0.0, "high": 0.0}
 
 
