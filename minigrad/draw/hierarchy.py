@@ -22,6 +22,7 @@ from .listing import Entry, Listing, Path
 LONGEST_BLOCK = 64  # children in one block of a repetition
 WORTH = 4  # boxes that a repetition must save
 CROWD = 20  # children of one group; more are split into parts
+BLOCKS = 100  # blocks of a repetition
 PARTS = 12  # parts of a group
 MOST_LEAVES = 8  # leaves beside parts
 MOST_LINES = 200  # lines of code that may become parts
@@ -81,7 +82,8 @@ def hierarchy(listing: Listing, crowd: int = CROWD) -> NodeGroup:
         let_out(group, listing.entries, are_few)
     for group in inside_out(root):
         group.children.sort(key=lambda child: first(child, listing.entries))
-        group.children = leave_few(group.children, listing.entries, crowd)
+        most = max(crowd, BLOCKS) if group.kind == "repeat" else crowd
+        group.children = leave_few(group.children, listing.entries, most)
     homes(root)
     return root
 
