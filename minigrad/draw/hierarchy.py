@@ -22,6 +22,7 @@ from .listing import Entry, Listing, Path
 LONGEST_BLOCK = 64  # children in one block of a repetition
 WORTH = 4  # boxes that a repetition must save
 CROWD = 20  # children of one group; more are split into parts
+BLOCKS = 100  # blocks of a repetition
 PARTS = 12  # parts of a group
 MOST_LEAVES = 8  # leaves beside parts
 MOST_LINES = 200  # lines of code that may become parts
@@ -81,7 +82,8 @@ def hierarchy(listing: Listing, crowd: int = CROWD) -> NodeGroup:
         let_out(group, listing.entries, are_few)
     for group in inside_out(root):
         group.children.sort(key=lambda child: first(child, listing.entries))
-        group.children = leave_few(group.children, listing.entries, crowd)
+        most = max(crowd, BLOCKS) if group.kind == "repeat" else crowd
+        group.children = leave_few(group.children, listing.entries, most)
     homes(root)
     return root
 
@@ -302,12 +304,13 @@ def reads(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> Iter
 def stretches(
     children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int, passing: Sequence[int] = ()
 ) -> list[int | NodeGroup]:
-    """If there are more than `crowd` children, group them in stretches. A few repetitions stay out of the stretches."""
+    """If there are more than `crowd` children, group them in stretches; but not the result, nor a few repetitions."""
     if len(children) <= crowd:
         return children
-    passing = passing or count_passing(children, entries)
     alone = [i for i, child in enumerate(children) if isinstance(child, NodeGroup) and child.kind == "repeat"]
-    fixed = [0, *(end for i in alone * (len(alone) <= PARTS // 2) for end in (i, i + 1)), len(children)]
+    result = [len(children) - 1] if not passing and isinstance(children[-1], int) else []
+    fixed = [0, *(end for i in alone * (len(alone) <= PARTS // 2) + result for end in (i, i + 1)), len(children)]
+    passing = passing or count_passing(children, entries)
     size = -(-len(children) // PARTS)
     found: list[int | NodeGroup] = []
     for start, end in pairwise(fixed):
@@ -339,7 +342,7 @@ def as_part(
     if ops:
         return NodeGroup(kind, part_name(kind, children, [entries[op] for op in ops]), children=inner)
     names = [entries[first(child, entries)].name for child in (children[0], children[-1])]
-    return NodeGroup("leaves", " … ".join(names) if all(names) else "", f"{len(children)} leaves", children=inner)
+    return NodeGroup("leaves", " … ".join(names) if all(names) else "leaves", f"{len(children)} leaves", children=inner)
 
 
 def part_name(kind: str, children: Sequence[int | NodeGroup], ops: Sequence[Entry]) -> str:

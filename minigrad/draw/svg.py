@@ -123,8 +123,8 @@ def svg(
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
         sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
-    if width > LAPTOP and direction == "LR" and any(each.has_numbers for box in picture.boxes for each in heats(box)):
-        return svg(without_numbers(picture), title, description, room)
+    if width > LAPTOP and direction == "LR" and (smaller := without_numbers(picture)) != picture:
+        return svg(smaller, title, description, room)
     has_heat, width = any(map(heats, picture.boxes)), max(width, 350 * has_flow)
     keys, columns = LEGEND[: has_flow * (2 + 2 * has_heat)], 1 + (width > 700)
     legend = draw_legend(keys, columns, left + 10, top + height + 8)

@@ -74,6 +74,8 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     expect(widget).to_have_attribute("data-phase", "revealed")
     expect(widget.locator(".mg-say")).to_contain_text("It is 5 boxes: 1 too few. You were certain")
     expect(widget.locator(".mg-result")).to_have_text("predicted4 boxes ✗ (wrong)result5 boxes")
+    result, sentence = (widget.locator(each).bounding_box() for each in (".mg-result", ".mg-say"))
+    assert result["y"] + result["height"] <= sentence["y"]
     assert [record["right"] for record in kept(lab, "boxes")] == [None, False]
 
     # A new kernel knows what was locked, and no longer what came.

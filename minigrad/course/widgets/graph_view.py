@@ -23,8 +23,7 @@ from ...draw.listing_of import listing_of
 from ...draw.names import variables
 from ...draw.overview import Overview
 from ...draw.picture import Picture
-from ...draw.rows import draw_in_rows
-from ...draw.svg import STYLE
+from ...draw.svg import ROOM, STYLE, natural_width, svg
 from ...draw.words import pluralize, shorten
 from ...engine.base.whole_file import replace_file
 from ...engine.tensor.symbol import Symbol
@@ -34,7 +33,7 @@ from .widget import Plain, Widget, javascript
 
 LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 20  # boxes shown at first
-STILL = 60  # boxes of the static picture
+MOST = 120  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
 FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an Entry
 
@@ -129,14 +128,15 @@ class GraphView(Widget):
 
     @property
     def svg(self) -> str:
-        """The static picture, `still`, as SVG, in rows if it is wide."""
-        return draw_in_rows(self.still, title=self.label, description=self.text)
+        """The static picture, `still`, as SVG; from top to bottom if it is wide."""
+        drawn = svg(self.still, self.label, self.text)
+        return drawn if natural_width(drawn) <= ROOM else svg(self.still, self.label, self.text, direction="TB")
 
     @property
     def still(self) -> Picture:
-        """The outermost groups, opened up to about 60 boxes. Raises ValueError if they are over 120 closed boxes."""
-        picture = self.overview.picture(STILL)
-        if len(picture.boxes) > 2 * STILL:
+        """The outermost groups, opened up to about 20 boxes. Raises ValueError if they are over 120 closed boxes."""
+        picture = self.overview.picture(BOXES)
+        if len(picture.boxes) > MOST:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed; it is not drawn")
         return picture
 

@@ -132,7 +132,8 @@ class MemoryTimeline(ChartFilm):
         """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""
         entries, peaks = self.runs[way], self.peaks
         names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
-        drawn = draw_timeline(names, entries, peaks.values()) + '<p class="mg-who" aria-live="polite"></p>'
+        axis = self.alike(way)
+        drawn = draw_timeline(names, entries, axis) + '<p class="mg-who" aria-live="polite"></p>'
         panels = [Panel(POINT, drawn), Panel("The same in numbers", '<div class="mg-numbers"></div>')]
         panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
@@ -147,12 +148,16 @@ class MemoryTimeline(ChartFilm):
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
             "verdict": end,
-            "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(peaks.values())],
+            "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(axis)],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
         return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
 
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
+
+    def alike(self, way: Any) -> list[int]:
+        """The peaks of the runs that share one axis: those with the same memory, eager or planned."""
+        return [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
 
     @property
     def text(self) -> str:
@@ -162,8 +167,8 @@ class MemoryTimeline(ChartFilm):
     @property
     def svg(self) -> str:
         """The chart of the chosen run, with a legend."""
-        entries = [*self.runs.values()][self.number]
-        drawn = draw_timeline(names_of(entries), entries, self.peaks.values(), has_legend=True)
+        way, entries = [*self.runs.items()][self.number]
+        drawn = draw_timeline(names_of(entries), entries, self.alike(way), has_legend=True)
         return self.place_in_rows([("", drawn)])
 
 
@@ -339,7 +344,7 @@ def draw_timeline(
     most, peak = max(peaks), max(entry.total for entry in entries)
     x, label = across(0, len(entries), "moments of the run"), "live bytes"
     if most > 1.1 * peak:
-        label += f" (the axis is for all {len(peaks)} runs: the largest has {compact(most)})"
+        label += f" (one axis for {len(peaks)} runs: the largest has {compact(most)})"
     y = upwards(0, most * SPACE, label, words=compact)
     height = y.at(peak)
     y = replace(y, marks=[tick for tick in y.ticks if abs(y.at(tick) - height + 4) > 22])

@@ -1,4 +1,4 @@
-// A prediction: the form, and below it the predicted answer, the actual one and the gap.
+// A prediction: the form, then the predicted answer and the actual one, and the gap in a sentence.
 
 function render({ model, el }) {
   const root = box(el, `${model.get("confidences").length > 1 ? "Prediction" : "Guess"}: ${model.get("label")}`);
@@ -6,9 +6,9 @@ function render({ model, el }) {
   const { el: asked, show, stop } = form(model.get("question"), model.get("confidences"), sender(model, (given) => { alone = given; refresh(); }));
   const skip = make("button", { type: "button", hidden: true }, "Show the result");
   skip.addEventListener("click", () => model.send?.({ do: "skip" }));
-  asked.querySelector(".mg-say").before(skip);
   const result = make("dl", { className: "mg-result" });
-  root.append(asked, result);
+  asked.querySelector(".mg-say").before(result, skip);
+  root.append(asked);
 
   function refresh() {
     const outcome = model.get("outcome"), locked = model.get("locked");

@@ -2,7 +2,6 @@
 
 import gc
 import re
-from itertools import pairwise
 from weakref import ref
 
 import numpy as np
@@ -452,35 +451,15 @@ def test_the_picture_that_stands_still_has_the_boxes_that_are_open_at_first():
     assert bundle["text/plain"].startswith("GraphView(46 nodes, 26 groups; The graph of a call of Sequential)")
 
 
-def test_a_long_graph_is_a_picture_in_rows():
-    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high. No box is cut, no line lost."""
-    x = y = mg.ones(5, 4).requires_grad_()
-    for i in range(20):
-        y = y.tanh() + x if i * i % 7 % 2 else y.exp() if i % 3 else y.sin() * y
-    view = GraphView(y, names={})
-    svg = view.svg
-    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
-    rows = re.findall(r'<svg x="(\S+)" y="(\S+)".*? width="(\S+)" height="(\S+)" viewBox="(\S+) (\S+) ', svg)
-    across = {arrow.tail + " " + arrow.head for arrow in view.still.arrows} - {
-        f"{tail} {head}"
-        for part in svg.split("<svg x=")
-        for tail in re.findall(r'class="mg-box[^>]*data-id="(b\d+)"', part)
-        for head in re.findall(r'class="mg-box[^>]*data-id="(b\d+)"', part)
-    }
+def test_a_wide_picture_is_drawn_from_top_to_bottom():
+    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high."""
+    view = GraphView(nn.Sequential(*(m for i in range(4) for m in (nn.Linear(4 + i, 5 + i), nn.Tanh()))).double(), X)
+    width, height = map(float, re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', view.svg).groups())
 
-    assert width < 1100
-    assert len(rows) >= 3
-    assert len(re.findall(r'class="mg-box[^>]*data-id="b', svg)) == len(view.still.boxes)
-    assert svg.count('data-id="from') == len({each.split()[1] for each in across}) > 0
-    assert svg.count('data-id="to') == len({each.split()[0] for each in across})
-    assert svg.count(" mg-output") == 1
-    ends = [(float(y), float(y) + float(tall)) for _, y, _, tall, _, _ in rows]
-    assert all(below[0] >= above[1] for above, below in pairwise(ends))
-    assert ends[-1][1] <= height
-    for part, (_, _, wide, _, left, _) in zip(svg.split("<svg x=")[1:], rows):
-        for x, box in re.findall(r'class="mg-box.*?x="(\S+)" y="\S+" width="(\S+)"', part):
-            assert float(left) <= float(x)
-            assert float(x) + float(box) <= float(left) + float(wide)
+    assert width < 980
+    assert height > 600
+    assert len(re.findall(r'class="mg-box[^>]*data-id="b', view.svg)) == len(view.still.boxes) == 17
+    assert view.svg.count(" mg-output") == 1
 
 
 def test_it_is_saved_as_a_page_or_a_picture(tmp_path):
