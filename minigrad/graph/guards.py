@@ -62,7 +62,7 @@ class Guards:
             if isinstance(what, Stateful):
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
-        held = objects_in(tuple(noted.values()))
+        held = {*objects_in(tuple(noted.values()))}
         classes = {type(what) for what, _ in read.values()} | {type(x()) for x in held if isinstance(x(), Stateful)}
         classes |= {x() for x, *_ in self.counted if isinstance(x(), type)}
         ours = {base for kind in classes for base in kind.__mro__ if base.__module__.startswith("minigrad.")}
