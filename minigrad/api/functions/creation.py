@@ -199,8 +199,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
     if isinstance(data, Dimension):
         return tensor(data, dtype)
     if isinstance(data, Tensor | Symbol):
-        there = data if device is None else data.to(device)
-        return there if dtype is None else there.astype(dtype)
+        there: Any = data if device is None else data.to(device)
+        return there if dtype is None else there.astype(dtype)  # type: ignore[no-any-return]
     return Tensor(data, dtype, False, device_of(data) if device is None else device)
 
 
