@@ -62,19 +62,23 @@ class Guards:
             if isinstance(what, Stateful):
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
-        held = objects_in(tuple(noted.values()))
-        classes = {type(what) for what, _ in read.values()} | {type(x()) for x in held if isinstance(x(), Stateful)}
-        classes |= {x() for x, *_ in self.counted if isinstance(x(), type)}
-        ours = {base for kind in classes for base in kind.__mro__ if base.__module__.startswith("minigrad.")}
-        self.counted += [(ref(kind), "methods", observe(kind, "methods")) for kind in ours]
-        self.methods = [vars(kind).values for kind in ours]
-        self.classes = classes - ours
+        held = {*objects_in(tuple(noted.values()))}
+        stateful = [what for what, _ in read.values()] + [x() for x in held if isinstance(x(), Stateful)]
+        self.classes = self.watch_methods({*map(type, stateful)})
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]
         self.ids: list[Any] = []
         tensors = {x for x in held if isinstance(x(), Tensor)}
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
+
+    def watch_methods(self, classes: set[Any]) -> set[Any]:
+        """Watch the methods of minigrad's classes among these, their bases and those noted. Returns the user's."""
+        classes |= {x() for x, *_ in self.counted if isinstance(x(), type)}
+        ours = {base for kind in classes for base in kind.__mro__ if base.__module__.startswith("minigrad.")}
+        self.counted += [(ref(kind), "methods", observe(kind, "methods")) for kind in ours]
+        self.methods = [vars(kind).values for kind in ours]
+        return classes - ours
 
     def watch_unnoted_reads(self, read: frozenset[str], modules: Sequence[ref[ModuleLike]]) -> None:
         """Watch what code may read without a notification: `p is q` of lists, object.__getattribute__(module, name)."""
@@ -94,10 +98,9 @@ class Guards:
         if [*map(id, values)] != self.ids:
             if not holds(self.counted):
                 return False
-            ids: list[Any] = []
-            self.ids = ids
-            self.kept = [ref(x, ids.append) if type(x).__weakrefoffset__ else x for x in values]
-            ids += map(id, values)
+            self.ids = []
+            self.kept = [ref(x, self.ids.append) if type(x).__weakrefoffset__ else x for x in values]
+            self.ids += map(id, values)
         return True
 
     def specs_now(self) -> list[Any]:

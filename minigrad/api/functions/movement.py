@@ -50,9 +50,8 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 
 def atleast(x: Any, n: int) -> Any:
     """x with at least n axes. A vector becomes a row, and for n = 3 a matrix (a, b) becomes (a, b, 1)."""
-    shape = {0: (1,) * n, 1: (1, *x.shape) if n > 1 else x.shape}.get(x.ndim, x.shape)
-    shape = shape if n < 3 or len(shape) > 2 else (*shape, 1)
-    return x if len(shape) == x.ndim else x.reshape(shape)
+    shape = {0: (1,) * n, 1: (1, *x.shape)}.get(x.ndim, x.shape)
+    return x if x.ndim >= n else x.reshape(shape if n < 3 or len(shape) > 2 else (*shape, 1))
 
 
 def each_atleast(n: int, tensors: tuple[Any, ...]) -> Any:

@@ -100,10 +100,8 @@ class Movement:
         NumPy's forms are accepted where they are unambiguous: transpose() reverses the axes; a tuple of all axes,
         or more than two separate axes, is a new order, as in permute.
         """
-        if two:
+        if two or len(axes) == 2:
             return self.swapaxes(*axes, **two)
-        if len(axes) == 2:
-            return self.swapaxes(*axes)
         return self.permute(*axes) if axes else self.permute(*reversed(range(self.ndim)))
 
     @accept_dim
@@ -183,9 +181,8 @@ class Movement:
         """As broadcast_to; −1 keeps the length of an axis."""
         sizes = integers(sizes)
         added = len(sizes) - self.ndim
-        return self.broadcast_to(
-            tuple(self.spec.shape[a - added] if n == -1 and a >= added >= 0 else n for a, n in enumerate(sizes))
-        )
+        shape = [self.spec.shape[a - added] if n == -1 and a >= added >= 0 else n for a, n in enumerate(sizes)]
+        return self.broadcast_to(*shape)
 
     def expand_as(self, other: Any) -> Self: return self.expand(other.shape)
 
