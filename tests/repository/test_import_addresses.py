@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 
 import minigrad as mg
+from tests.support.table import table
 
 PUBLIC = """
 amp api autograd course data distributed draw files fft func functional functions graph laws lax linalg nn nn.functional
@@ -90,8 +91,26 @@ print(count_calls(exec, first), len(made), *sorted({name.partition(".")[0] for n
     assert {"asyncio", "concurrent", "json", "pathlib", "tokenize", "urllib"}.isdisjoint(modules)
 
 
-def test_an_address_costs_numpy_nothing():
-    assert run("import minigrad.course, sys; print('numpy' in sys.modules)") == "False\n"
+DOES_WITHOUT = {  # what a fresh process does → (its program, modules that it does not import)
+    "it imports an address": ("import minigrad.course", "numpy"),
+    "it draws scalars":
+        ("from minigrad import Value, draw; draw(Value(1.0) * 2).svg", "numpy anywidget"),
+    "it checks scalar code":
+        ("from minigrad.course import check; times_at_x, nodes = 1024, 11; assert check('visits').passed", "numpy"),
+    "it draws a tensor of a list":
+        ("import minigrad as mg, minigrad.widgets; mg.draw(mg.tensor([1.0, 2.0]))", "jax numpy.ma torch"),
+    "it measures a model's memory":
+        ("""
+import minigrad as mg
+net, x = mg.nn.Linear(2, 2), mg.ones(4, 2)
+with mg.profiler.memory(net, inputs=x) as ledger: net(x).sum().backward()
+mg.profiler.estimate(net, x), mg.widgets.MemoryTimeline(ledger)""", "torch"),
+}  # fmt: skip
+
+
+@table("program, modules", DOES_WITHOUT.values(), DOES_WITHOUT)
+def test_a_fresh_process_imports_nothing_that_it_does_not_need(program, modules):
+    assert set(modules.split()).isdisjoint(run(f"{program}\nimport sys\nprint(*sys.modules)").split())
 
 
 def test_a_widget_imports_neither_jupyterlab_nor_the_course_nor_another_framework():
