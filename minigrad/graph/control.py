@@ -125,7 +125,7 @@ def traced_loop(
     outside = outside_of(test, step, but=edited)
     body_graph = step.step(edited, outside)
     test_graph = test.per_turn(test.graph(edited, outside), edited)
-    op = While(test_graph, body_graph, len(variables.start) + len(edited))
+    op = While(test=test_graph, body=body_graph, carried=len(variables.start) + len(edited))
     operands = (*variables.start, *edited, *outside)
     found = apply_control(builder, op, operands, edited, (len(variables.start), 0), name)
     return fill_tree(loop_vars, variables.loop_results(step, found, pairs, may_skip=True))

@@ -419,14 +419,14 @@ class Reductions:
 
     def _extreme(self, op: type[Op], axis: Any, keepdims: bool) -> ValuesIndices:
         x, a = self._single(axis)
-        return x._take_places(a, x.apply(op(a, True)), flag(keepdims) and bool(self.ndim))  # type: ignore[call-arg]
+        return x._take_places(a, x.apply(op(a, True)), flag(keepdims) and bool(self.ndim))
 
     def _place(self, op: type[Op], axis: Any, keepdims: bool) -> Self:
         if axis is None:
-            place = self.reshape(self.size).apply(op(0))  # type: ignore[call-arg]
+            place = self.reshape(self.size).apply(op(0))
             return place.reshape((1,) * self.ndim) if flag(keepdims) else place
         x, a = self._single(axis)
-        return x.apply(op(a, flag(keepdims) and bool(self.ndim)))  # type: ignore[call-arg]
+        return x.apply(op(a, flag(keepdims) and bool(self.ndim)))
 
     def _take_places(self, axis: int, places: Any, keepdims: bool) -> ValuesIndices:
         """The elements at the places of an axis. Without keepdims there is a single place, and the axis is removed."""
