@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 import minigrad as mg
-from minigrad.graph.compiler.program.program import one_thread
+from minigrad.graph.compiler.program.program import one_thread as one_thread
 from minigrad.nn.zoo.transformers import GPT, Size
 
 CONTEXT, ROWS = 32, 8  # letters that it sees at once; rows of a step

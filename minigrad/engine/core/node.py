@@ -6,10 +6,10 @@ drawings show them. A graph consists of everything that can be reached from a no
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ..base.errors import CycleError
@@ -19,7 +19,7 @@ from .modes import current
 from .op import Op
 from .versions import now
 
-ENGINE = str(Path(__file__).parents[2]), *(str(sys.modules[x].__file__) for x in ("contextlib", "functools"))
+ENGINE = os.path.normpath(f"{__file__}/../../.."), *(str(sys.modules[x].__file__) for x in ("contextlib", "functools"))
 
 
 class BackwardRule(Protocol):

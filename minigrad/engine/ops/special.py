@@ -31,7 +31,6 @@ from math import erfc as exact_erfc
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from ..base.device import device_of
 from ..core.op import Elementwise
@@ -239,6 +238,8 @@ class PolyGamma(Special):
         steps = sum(((z + k) ** (-1.0 - n) for k in range(1, n + 10)), z ** (-1.0 - n))
         first = factorial(n - 1) if n else -xp.log(far)
         y = (first + factorial(n) / (2 * far) + series) / far**n + factorial(n) * steps
+        from numpy.polynomial import Polynomial
+
         slope = Polynomial([0, 1])  # the derivatives of cot πx, as polynomials in cot πx
         for _ in range(n):
             slope = slope.deriv() * Polynomial([-pi, 0, -pi])

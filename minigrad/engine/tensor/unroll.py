@@ -46,18 +46,18 @@ NAMES = ("self", "second", "third")
 def unroll_operands(f: F) -> F:
     """f(self, op, *others) with its loops unrolled for one to three operands; f itself if its source is unavailable."""
     lines = [line for *_, line in f.__code__.co_lines() if line]  # inspect.getsource takes longer than the rest
-    source = textwrap.dedent("".join(linecache.getlines(f.__code__.co_filename)[lines[0] - 1 : max(lines)]))
-    if not source:
+    text = textwrap.dedent("".join(linecache.getlines(f.__code__.co_filename)[lines[0] - 1 : max(lines)]))
+    if not text:
         return f
-    written = ast.parse(SHAPE)
+    above = "\n" * (lines[0] - 1)  # so that a traceback shows the lines of the file
+    written = ast.parse(above + SHAPE)
     (function,) = written.body
     function.name = f.__name__  # type: ignore[attr-defined]
     (case,) = function.body  # type: ignore[attr-defined]
     for n in range(len(NAMES)):
-        case.body = [WithOperands(NAMES[: n + 1]).visit(statement) for statement in body_of(source)]
+        case.body = [WithOperands(NAMES[: n + 1]).visit(statement) for statement in body_of(above + text)]
         case, rest = case.orelse[0], case.orelse
-    rest += body_of(source)
-    ast.increment_lineno(written, f.__code__.co_firstlineno - 1)
+    rest += body_of(above + text)
     scope = {"NONE": NONE}
     exec(compile(ast.fix_missing_locations(written), f.__code__.co_filename, "exec"), f.__globals__, scope)
     return update_wrapper(scope[f.__name__], f)  # type: ignore[return-value]

@@ -71,22 +71,25 @@ def pages(files: Path, site: Site, stepping: Callable[[str], bool]) -> dict[str,
     asked = [(path, files, site, stepping(path.stem)) for path in slowest_first]
     made = {}
     with multiprocessing.get_context(method).Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-        for name, text, seconds in pool.imap_unordered(page, asked):
+        for name, text, seconds in pool.imap_unordered(timed_page, asked):
             made[name] = text
             print(f"lessons run: {len(made):2} of {len(asked)}, {name} in {seconds:.1f} s of CPU", flush=True)
     return {f"lessons/{path.name}": made[path.stem] for path in LESSONS}
 
 
-def page(asked: tuple[Path, Path, Site, bool]) -> tuple[str, str, float]:
-    """The name of a lesson, its notebook with live widgets as text, and the CPU seconds that running it took."""
-    path, files, site, is_run = asked
+def timed_page(asked: tuple[Path, Path, Site, bool]) -> tuple[str, str, float]:
+    """The name of a lesson, its notebook with live widgets, and the CPU seconds of this process, which makes one."""
+    return asked[0].stem, page(*asked), sum(os.times()[:4])
+
+
+def page(path: Path, files: Path, site: Site, is_run: bool) -> str:
     nb = nbformat.read(path, 4)
     widgets, printed = run(nb, path) if is_run else ({}, {})
     for cell in nb.cells:
         if cell.cell_type == "code":
             show(cell, widgets.get(cell.id, []), printed.get(cell.id, ""), files, path.stem)
     nb.cells.insert(1, new_markdown_cell(ways(path.stem, site), id="ways"))
-    return path.stem, nbformat.writes(nb), sum(os.times()[:4])
+    return nbformat.writes(nb)
 
 
 def ways(lesson: str, site: Site) -> str:

@@ -1,8 +1,6 @@
 """JAX's graphs, against JAX's own walk of them: its equations, their operands, the instructions of XLA."""
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from functools import partial
 
@@ -248,13 +246,11 @@ def test_what_has_no_graph_is_refused_with_advice(monkeypatch):
             GraphView(*given)
 
 
-def test_looking_compiles_nothing_and_minigrad_alone_imports_no_jax():
+def test_looking_compiles_nothing():
     f = jax.jit(lambda x: x * 2)
     GraphView(f, x)
-    code = "import sys, minigrad as mg, minigrad.widgets; mg.draw(mg.tensor(1.0)); print('jax' in sys.modules)"
 
     assert f._cache_size() == 0
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 # -- HLO --------------------------------------------------------------------------------------------------------------
