@@ -22,10 +22,6 @@ function render({ model, el }) {
       result.dataset.right = outcome.right;
       result.querySelector("dd").append(mark(outcome.right === "true"));
     }
-    if (rows.length) {
-      result.dataset.right = outcome.right;
-      result.querySelector("dd").append(mark(outcome.right === "true"));
-    }
     root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
     if (alone || (known && !late)) unfold();
   }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import PurePath
@@ -77,14 +77,10 @@ def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
     with torch.random.fork_rng(range(torch.cuda.device_count())), ExitStack() as restore:
         restore.callback(random.setstate, random.getstate())
         restore.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
-        for x in held.values():
-            if isinstance(x, torch.Generator):
-                restore.callback(x.set_state, x.get_state())
-        for x in tensors:
-            if not (x.is_inference() or (isinstance(f, Module) and isinstance(x, Parameter))):
-                restore.enter_context(_unsafe_preserve_version_counter(x))
-                restore.callback(set_data, x, x.data, x.grad if x.is_leaf else None)
-                set_data(x, x.data.clone(), x.grad.clone() if x.is_leaf and x.grad is not None else None)
+        for x in [x for x in held.values() if isinstance(x, torch.Generator)]:
+            restore.callback(x.set_state, x.get_state())
+        for x in [x for x in tensors if not (isinstance(f, Module) and isinstance(x, Parameter))]:
+            restore.enter_context(preserve_data(x))
         for x, own in zip(owners, states):
             restore.callback(vars(x).update, dict(vars(x)))
             restore.callback(vars(x).clear)  # runs first
@@ -102,6 +98,21 @@ def copy_of(x: Any) -> Any:
         for key, item in x.items() if isinstance(x, dict) else enumerate(x):
             found[key] = copy_of(item)
     return found
+
+
+@contextmanager
+def preserve_data(x: Tensor) -> Iterator[None]:
+    """A block that works on copies of a tensor's numbers and of its gradient; an inference tensor is left alone."""
+    if x.is_inference():
+        yield
+        return
+    data, grad = x.data, x.grad if x.is_leaf else None
+    with _unsafe_preserve_version_counter(x):
+        try:
+            set_data(x, data.clone(), None if grad is None else grad.clone())
+            yield
+        finally:
+            set_data(x, data, grad)
 
 
 def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
@@ -124,11 +135,9 @@ class CallRecorder(TorchFunctionMode):
         keywords = f.keywords if isinstance(f, partial) else {}
         names = {id(x): name for x, name in names_of({**keywords, **namespace, **keywords}).items()}
         parts = [pair for at, module in modules.items() for pair in module.named_modules(prefix=at)]
-        held = [(f"{at}.{key}".lstrip("."), x) for at, part in parts for key, x in vars(part).items()]
         own = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
-        self.own, given = {id(x): name for pairs in own for name, x in pairs}, [*tensors_in([*args])]
-        inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
-        self.names = {**{id(x): name for name, x in held if isinstance(x, Tensor)}, **names, **self.own, **inputs}
+        self.own = {id(x): name for pairs in own for name, x in pairs}
+        self.names = {**attributes(parts), **names, **self.own, **inputs_of(args)}
         self.labels = {id(part): at for at, part in parts}
         self.asked = place(LIBRARY)
         self.entries: list[Entry] = []
@@ -199,12 +208,14 @@ class CallRecorder(TorchFunctionMode):
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
         fill_values(entries, current)
-        left_out = [entry.sign for n, entry in enumerate(self.entries) if n not in place and entry.kind == "op"]
-        notes = [HIDDEN] * is_hidden + [READ.format(line) for line in self.read]
-        if left_out:
-            which = shorten(join_names([*dict.fromkeys(left_out)]), 120)
-            notes.append(f"Not shown, as no result needs them: {pluralize(len(left_out), 'op', 'ops')} ({which}).")
-        return entries, notes
+        return entries, [HIDDEN] * is_hidden + [READ.format(line) for line in self.read] + self.left_out(place)
+
+    def left_out(self, place: Container[int]) -> list[str]:
+        """A sentence about the operations that are not shown, if there are any."""
+        signs = [entry.sign for n, entry in enumerate(self.entries) if n not in place and entry.kind == "op"]
+        which = shorten(join_names([*dict.fromkeys(signs)]), 120)
+        count = pluralize(len(signs), "op", "ops")
+        return [f"Not shown, as no result needs them: {count} ({which})."] * bool(signs)
 
     def needed_by(self, ends: Sequence[int]) -> list[int]:
         """The numbers `ends`, and those of all entries that these entries were computed from."""
@@ -212,6 +223,18 @@ class CallRecorder(TorchFunctionMode):
         for n in range(max(ends), -1, -1):
             needed.update(self.entries[n].inputs if n in needed else ())
         return sorted(needed)
+
+
+def attributes(parts: Iterable[tuple[str, Module]]) -> dict[int, str]:
+    """id → name of each tensor that is an attribute of a module."""
+    held = [(f"{at}.{key}".lstrip("."), x) for at, part in parts for key, x in vars(part).items()]
+    return {id(x): name for name, x in held if isinstance(x, Tensor)}
+
+
+def inputs_of(args: Sequence[Any]) -> dict[int, str]:
+    """id → name of each tensor among the arguments: "input", or "input 1", "input 2" of several."""
+    given = [*tensors_in([*args])]
+    return {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
 
 
 def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterator[str]:
