@@ -77,10 +77,10 @@ def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
     with torch.random.fork_rng(range(torch.cuda.device_count())), ExitStack() as restore:
         restore.callback(random.setstate, random.getstate())
         restore.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
-        for x in [x for x in held.values() if isinstance(x, torch.Generator)]:
-            restore.callback(x.set_state, x.get_state())
-        for x in [x for x in tensors if not (isinstance(f, Module) and isinstance(x, Parameter))]:
-            restore.enter_context(preserve_data(x))
+        for each in [x for x in held.values() if isinstance(x, torch.Generator)]:
+            restore.callback(each.set_state, each.get_state())
+        for tensor in [x for x in tensors if not (isinstance(f, Module) and isinstance(x, Parameter))]:
+            restore.enter_context(preserve_data(tensor))
         for x, own in zip(owners, states):
             restore.callback(vars(x).update, dict(vars(x)))
             restore.callback(vars(x).clear)  # runs first
