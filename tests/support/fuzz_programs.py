@@ -32,7 +32,7 @@ except ImportError:
 
 SMALL, LARGE = (0, 1, 2, 3, 4, 5), (255, 256, 257, 300, 400)
 LONG = (65535, 65537, 131073)  # around the elements of a block, and of two
-OPERAND = re.compile(r"(?<=[=(,])([vx]\d+)(?=[,)\[\n])(?!.*:\n)")
+OPERAND = re.compile(r"(?<=[=(,])([vx]\d+)(?=[,)\[\n])(?!.*:\n)")  # PyTorch's edits may read what they wrote
 BLOCK = re.compile(r"(with|for) .*:\n\s*")  # what a line of a program may stand in
 MOST = 200_000  # elements of a value
 ROOM = 1 << 30  # bytes that a line may take on the way to one
@@ -135,9 +135,7 @@ class Program:
         )
 
     def function(self, library):
-        """f, with L for the library; its source is where AutoGraph looks for it. PyTorch gets copies of operands,
-        because its edits may read what they have written.
-        """
+        """f, with L for the library; its source is where AutoGraph looks for it. In PyTorch's, operands are copied."""
         source = self.source if library is mg else OPERAND.sub(r"\1.clone()", self.source)
         name = f"<program {hash(self.source)}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(keepends=True), name)

@@ -43,15 +43,10 @@ def test_one_trace_serves_all_steps_of_a_schedule_that_moves_momentum(kind, cycl
     assert found[0] == found[1]
 
 
-def net_of_blocks():
-    blocks = [nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.ReLU()) for _ in range(6)]
-    return nn.Sequential(*blocks).eval()
-
-
 def test_an_assignment_to_another_module_costs_a_traced_function_nothing():
     """Each note was compared."""
-    net, x, other = net_of_blocks(), mg.ones(2, 3), nn.Linear(1, 1)
-    f = mg.function(net)
+    blocks = [nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.ReLU()) for _ in range(6)]
+    f, x, other = mg.function(nn.Sequential(*blocks).eval()), mg.ones(2, 3), nn.Linear(1, 1)
     f(x), f(x)
     warm = count_calls(lambda: f(x))
     other.seen = 1

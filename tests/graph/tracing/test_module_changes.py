@@ -495,15 +495,6 @@ def test_what_has_changed_is_explained(sentence):
     assert sentence in " ".join(f.explain().split())
 
 
-def test_a_variable_that_is_set_to_another_module_is_seen():
-    net = nn.Linear(3, 3).double()
-    f = mg.function(lambda x: net(x) * 2)
-    f(mg.tensor(X))
-    net = linear()
-    close(f(mg.tensor(X)), net(mg.tensor(X)) * 2)
-    assert "net has another value" in f.explain()
-
-
 def test_a_function_with_state_is_not_saved_and_one_that_only_assigns_is(tmp_path):
     with_state, without = mg.function(holder(recurrent)()), mg.function(holder(noted)())
     for f in (with_state, without):

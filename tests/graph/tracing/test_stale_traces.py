@@ -249,6 +249,7 @@ def test_a_name_is_bound_to_another_object(kind, a, b, is_freed):
     np.testing.assert_array_equal(f(X).numpy(), (b(X) if callable(b) else X * b).numpy())
     f(X)
     assert f.trace_count == 2
+    assert "config has another value" in f.explain()
 
 
 def test_what_an_untraced_method_counts_is_no_reason_to_trace_again():
