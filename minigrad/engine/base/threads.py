@@ -1,11 +1,114 @@
-"""Thread pools, and a replacement where no thread can be started: in a browser, Python has a single thread."""
+"""Threads: how many share a large loop, how they share it, and a replacement where no thread can be started.
+
+In a browser, Python has a single thread.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from threading import Thread
+from contextvars import copy_context
+from functools import cache
+from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
+
+CHUNKS = 4  # ranges of a shared loop per thread: a thread that the system runs late takes fewer of them
+chosen: dict[str, int] = {}  # what set_num_threads() has set
+
+
+def set_num_threads(number: int) -> None:
+    """Set how many threads share each large loop of a compiled program. Results do not depend on this number.
+
+    BLAS, which multiplies matrices, has threads of its own: OPENBLAS_NUM_THREADS, read when NumPy is imported.
+    """
+    if not isinstance(number, int) or number < 1:
+        raise ValueError(f"set_num_threads() takes an integer of at least 1, and got {number!r}")
+    chosen["threads"] = number
+
+
+def get_num_threads() -> int:
+    """How many threads share each large loop of a compiled program: what set_num_threads() has set.
+
+    The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS from the environment, 1 in a worker of pytest-xdist and in a
+    forked process, else the number of physical processor cores that this process may use.
+    """
+    return chosen.get("threads") or default_threads()
+
+
+@cache
+def default_threads() -> int:
+    """The number of threads if set_num_threads() was not called."""
+    worker = "1" if "PYTEST_XDIST_WORKER" in os.environ else ""
+    for text in (os.environ.get("MINIGRAD_NUM_THREADS", ""), worker, os.environ.get("OMP_NUM_THREADS", "")):
+        first = text.partition(",")[0].strip()  # OMP_NUM_THREADS may list a number for each level
+        if first.isdecimal() and int(first):
+            return int(first)
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    cores = {text_of(Path(f"/sys/devices/system/cpu/cpu{i}/topology/thread_siblings_list")) or str(i) for i in usable}
+    return max(1, int(min(len(cores), quota(Path("/sys/fs/cgroup"), text_of(Path("/proc/self/cgroup"))))))
+
+
+def quota(root: Path, groups: str) -> float:
+    """The number of processors whose time the control groups of this process allow; infinity if they set no limit."""
+    most = float("inf")
+    for line in groups.splitlines():
+        controllers, path = line.split(":", 2)[1:]  # no controllers: version 2
+        if not controllers or "cpu" in controllers.split(","):
+            group = Path(root, *["cpu"] * bool(controllers), path.lstrip("/"))
+            for folder in (group, *group.parents):  # in a container, path may be the host's; the root has the limit
+                limit = text_of(folder / "cpu.max").split()
+                limit = limit or [text_of(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period")]
+                if limit[0].isdecimal():  # neither "max" nor -1
+                    most = min(most, int(limit[0]) / int(limit[1]))
+    return most
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        return path.read_text("utf-8").strip()
+    except OSError:
+        return ""
+
+
+def share(run: Callable[[int, int, int], Any], count: int, threads: int) -> None:
+    """Call run(first, stop, slot) on ranges that together cover 0 to count, on up to `threads` threads.
+
+    Each thread has its own slot: 0 for this one. Every thread takes the next range when it has done one, so a thread
+    that starts late, or never, leaves its ranges to the others.
+    """
+    size = max(1, count // (threads * CHUNKS))
+    starts, taking = iter(range(0, count, size)), Lock()
+
+    def work(slot: int) -> None:
+        while True:
+            with taking:
+                first = next(starts, count)
+            if first == count:
+                return
+            run(first, min(first + size, count), slot)
+
+    others = [helpers(threads - 1).submit(copy_context().run, work, slot) for slot in range(1, threads)]
+    try:
+        work(0)
+    finally:
+        with taking:
+            list(starts)  # if this thread has failed, the others stop too
+        for other in others:
+            if not other.cancel():
+                other.result()
+
+
+@cache
+def helpers(workers: int) -> Executor:
+    """The threads that share loops with the thread that calls."""
+    return pool(workers, "minigrad")
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and starts none unless told to
+    os.register_at_fork(after_in_child=lambda: (helpers.cache_clear(), chosen.update(threads=1)))
 
 
 def can_start() -> bool:

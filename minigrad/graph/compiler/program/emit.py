@@ -18,26 +18,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import Any
 
-from ....engine.core.graph import Graph
-from .buffer import Buffer, ProgramStep, Section, roots_of
+from .buffer import Buffer, ProgramStep, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, add_comment, control, indent_lines
-from .tiling import TiledLoop, in_rows, lower_to_blocks
+from .tiling import TiledLoop
 
 FEW = 256  # elements: below this, the overhead of the call dominates
 
 
-def text_of(
-    plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str],
-    threads: int, write: Callable[..., Lines] | None = None,
-) -> Text:  # fmt: skip
-    """The program of a plan. `Lines`, or the class `write`, emits its lines."""
+def text_of(plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str], program: Any) -> Text:
+    """The text of a program with that plan. The program's class of Lines emits it."""
     text = Text(plan.size)
-    body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)
+    body = program.lines(text, plan, dict(zip(arguments, names)), program)
     lines = indent_lines(body.lines(plan.steps))
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
@@ -58,9 +55,9 @@ class Lines:
     """
 
     def __init__(
-        self, text: Text, plan: MemoryPlan, names: dict[Buffer, str], threads: int, outside: Lines | None = None
+        self, text: Text, plan: MemoryPlan, names: dict[Buffer, str], program: Any, outside: Lines | None = None
     ) -> None:
-        self.text, self.plan, self.names, self.threads = text, plan, names, threads
+        self.text, self.plan, self.names, self.program = text, plan, names, program
         self.fresh: dict[Allocation, str] = {}
         self.wanted: dict[Allocation, str] = {}
         self.base = 0 if outside is None else outside.end
@@ -101,11 +98,7 @@ class Lines:
 
     def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> Lines:
         """The emitter for a branch or a loop inside these lines."""
-        return type(self)(self.text, plan, names, self.threads, self)
-
-    def section(self, graph: Graph) -> Section:
-        """The steps of a graph inside these lines."""
-        return in_rows(lower_to_blocks(graph))
+        return type(self)(self.text, plan, names, self.program, self)
 
     def quiet(self, step: ProgramStep) -> frozenset[str]:
         """The floating-point errors that a step ignores; for a loop, those of all its steps."""
@@ -218,13 +211,13 @@ class Lines:
 
 
 class LoopBody(Lines):
-    """Emits a loop's body. Its workspace arrives as arguments, because every worker has its own.
+    """Emits a loop's body. Its workspace arrives as arguments, because every thread has its own.
 
     scratch    value in the workspace → its name
     """
 
     def __init__(self, text: Text, loop: TiledLoop):
-        super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
+        super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, None)
         self.scratch: dict[Buffer, str] = {}
 
     def quiet(self, step: ProgramStep) -> frozenset[str]:
@@ -262,10 +255,13 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
 
     evenly, rest = divmod(loop.length, loop.rows)
-    memory = worker_memory(lines, loop, body)
-    bounds = [str(evenly * worker // len(memory)) for worker in range(len(memory) + 1)]
-    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *own]) for w, own in enumerate(memory)]
-    together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
+    memory = loop_memory(lines, loop, body)
+    last = [f"share(blocks{k}, {evenly}, [{', '.join([*arrays, *sums])}], [{', '.join(memory)}])"]
+    if rest:
+        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory)]
+        last.append(f"block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
+    if any("dot" in step.scope for step in loop.plan.steps):  # several threads of BLAS would add in another order
+        last = ["with one_thread:", *(f"    {line}" for line in last)]
     text.defined += [
         f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
         *(line for line, _ in indent_lines(of_block or [("pass", None)])),
@@ -276,21 +272,15 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         f"        block{k}({', '.join([*part('i:j', 'k'), *scratch])})",
         "",
         f"def loop{k}({', '.join([*arrays, *sums])}):",
-        f"    {together if len(shares) > 1 else f'blocks{k}({shares[0]})'}",
+        *(f"    {line}" for line in last),
+        "",
     ]
-    if rest:
-        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory[0])]
-        text.defined.append(f"    block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
-    text.defined.append("")
     return f"loop{k}"
 
 
-def worker_memory(lines: Lines, loop: TiledLoop, body: LoopBody) -> list[list[str]]:
-    """For each worker of a loop, the names of its own arrays. They lie after the workspace of the surrounding lines."""
-    workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
-    size = -(-loop.plan.size // 64) * 64
+def loop_memory(lines: Lines, loop: TiledLoop, body: LoopBody) -> list[str]:
+    """The names of a loop's own arrays. They lie after the workspace of the surrounding lines."""
     if body.scratch:
-        lines.text.size = max(lines.text.size, lines.end + size * workers)
-    starts = [lines.end + size * worker for worker in range(workers)]
+        lines.text.size = max(lines.text.size, lines.end + -(-loop.plan.size // 64) * 64)
     offsets = {v: (loop.plan.allocations[v.root].offset or 0) + v.offset for v in body.scratch}
-    return [[lines.text.at(v.shell, start + offset) for v, offset in offsets.items()] for start in starts]
+    return [lines.text.at(v.shell, lines.end + offset) for v, offset in offsets.items()]
