@@ -1,7 +1,4 @@
-"""Threads: how many share a large loop, how they share it, and a replacement where no thread can be started.
-
-In a browser, Python has a single thread.
-"""
+"""Threads that share a large loop, and a replacement where none can be started: in a browser, Python has one thread."""
 
 from __future__ import annotations
 
@@ -40,11 +37,10 @@ def get_num_threads() -> int:
 @cache
 def default_threads() -> int:
     """The number of threads if set_num_threads() was not called."""
-    worker = "1" if "PYTEST_XDIST_WORKER" in os.environ else ""
-    for text in (os.environ.get("MINIGRAD_NUM_THREADS", ""), worker, os.environ.get("OMP_NUM_THREADS", "")):
-        first = text.partition(",")[0].strip()  # OMP_NUM_THREADS may list a number for each level
-        if first.isdecimal() and int(first):
-            return int(first)
+    default = "1" if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("OMP_NUM_THREADS", "")
+    first = os.environ.get("MINIGRAD_NUM_THREADS", default).partition(",")[0]  # OpenMP takes a number for each level
+    if first.isdecimal() and int(first):
+        return int(first)
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = {text_of(Path(f"/sys/devices/system/cpu/cpu{i}/topology/thread_siblings_list")) or str(i) for i in usable}
     return max(1, int(min(len(cores), quota(Path("/sys/fs/cgroup"), text_of(Path("/proc/self/cgroup"))))))
@@ -73,8 +69,8 @@ def text_of(path: Path) -> str:
         return ""
 
 
-def share(run: Callable[[int, int, int], Any], count: int, threads: int) -> None:
-    """Call run(first, stop, slot) on ranges that together cover 0 to count, on up to `threads` threads.
+def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Executor) -> None:
+    """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks of `others`.
 
     Each thread has its own slot: 0 for this one. Every thread takes the next range when it has done one, so a thread
     that starts late, or never, leaves its ranges to the others.
@@ -82,23 +78,22 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int) -> None
     size = max(1, count // (threads * CHUNKS))
     starts, taking = iter(range(0, count, size)), Lock()
 
+    def take() -> int:
+        with taking:
+            return next(starts, count)
+
     def work(slot: int) -> None:
-        while True:
-            with taking:
-                first = next(starts, count)
-            if first == count:
-                return
+        for first in iter(take, count):
             run(first, min(first + size, count), slot)
 
-    others = [helpers(threads - 1).submit(copy_context().run, work, slot) for slot in range(1, threads)]
+    tasks = [others.submit(copy_context().run, work, slot) for slot in range(1, threads)]
     try:
         work(0)
     finally:
-        with taking:
-            list(starts)  # if this thread has failed, the others stop too
-        for other in others:
-            if not other.cancel():
-                other.result()
+        list(iter(take, count))  # if this thread has failed, the others stop too
+        for task in tasks:
+            if not task.cancel():
+                task.result()
 
 
 @cache

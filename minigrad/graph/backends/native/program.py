@@ -103,19 +103,16 @@ class NativePart:
     def caller(self, library: Any, workspace: Workspace, share: LoopRunner) -> Callable[..., None]:
         """The part as a Python function of arrays. An array with an unplanned layout is copied, and copied back."""
         run, pieces = getattr(library, self.name), self.pieces
-        shared = [ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_void_p] if pieces else []
+        shared = [ctypes.c_ssize_t, ctypes.c_ssize_t, np.ctypeslib.ndpointer(np.uint8)] if pieces else []
         run.argtypes, run.restype = [ctypes.c_void_p] * 3 + shared, ctypes.c_int
         objects, memory, array_type = ctypes.c_void_p * len(self.operands), workspace.memory, id(np.ndarray)
         address, writes = memory.__array_interface__["data"][0], self.writes
         own = [workspace.at(self.own[0], self.own[1:], np.dtype(np.uint8))]
 
-        def run_pieces(*given: Any) -> None:
-            run(*given[:-1], given[-1].__array_interface__["data"][0])
-
         def run_shared(*given: Any) -> int:
-            misfit = run(*given, 0, 0, None)  # no piece: this checks the arrays
+            misfit = run(*given, 0, 0, *own)  # no piece: this checks the arrays
             if misfit < 0:
-                share(run_pieces, pieces, given, own)
+                share(run, pieces, given, own)
             return int(misfit)
 
         call_part = run_shared if pieces else run

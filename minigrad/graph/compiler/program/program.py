@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ....engine.base.threads import get_num_threads, share
+from ....engine.base.threads import get_num_threads, helpers, share
 from ....engine.core.graph import Graph
 from ....engine.ops import Input
 from ....engine.tensor.precision import widen_graph
@@ -48,21 +48,18 @@ class OneThread:
         self.lock, self.inside, self.before = Lock(), 0, 1
 
     def __enter__(self) -> None:
-        control = controls()
-        if control is not None:
-            with self.lock:
-                self.inside += 1
-                if self.inside == 1:
-                    self.before = control[0]()
-                    control[1](1)
+        get, set_to = controls()
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                self.before = get()
+                set_to(1)
 
     def __exit__(self, *_: Any) -> None:
-        control = controls()
-        if control is not None:
-            with self.lock:
-                self.inside -= 1
-                if self.inside == 0:
-                    control[1](self.before)
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                controls()[1](self.before)
 
 
 one_thread = OneThread()
@@ -76,8 +73,8 @@ def wants_one(steps: Iterable[ProgramStep]) -> bool:
 
 
 @cache
-def controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """Functions that get and set the number of threads; None if NumPy does not use its bundled OpenBLAS."""
+def controls() -> tuple[Callable[[], int], Callable[[int], Any]]:
+    """Functions that get and set the number of threads; they do nothing if NumPy does not use its bundled OpenBLAS."""
     package = Path(np.__file__).parent
     for path in (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")):
         library = ctypes.CDLL(str(path))  # already loaded by NumPy
@@ -87,7 +84,7 @@ def controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
             if get is not None and set_to is not None:
                 set_to.restype = None
                 return get, set_to
-    return None
+    return int, int
 
 
 _number = count()
@@ -154,8 +151,8 @@ class Program:
 
     def bind(self, workspace: Workspace) -> dict[str, Any]:
         """Name in the text → the object it stands for, given a workspace."""
-        loops = LoopRunner(self.threads)
-        return {"at": workspace.at, "handed": ArrayRecycler, "one_thread": one_thread, "share": loops}
+        self.loops = LoopRunner(self.threads)
+        return {"at": workspace.at, "handed": ArrayRecycler, "one_thread": one_thread, "share": self.loops}
 
     @cached_property
     def code(self) -> CodeType:
@@ -216,29 +213,35 @@ class LoopRunner:
     """Runs the blocks of the loops of a program, on several threads if there are enough blocks.
 
     threads    number of threads; None: get_num_threads(), at each run
-    own        function of a loop → for each thread, the arrays in which the loop keeps its temporary results
+    own        id of a loop's function → for each thread, the arrays in which the loop keeps its temporary results
+    nbytes     bytes of these arrays but for the first thread's, which are in the workspace of the program
     """
+
+    nbytes = 0
 
     def __init__(self, threads: int | None):
         self.threads = threads
-        self.own: dict[Callable[..., Any], list[list[np.ndarray]]] = {}
+        self.own: dict[int, list[list[np.ndarray]]] = {}
 
     def __call__(
         self, blocks: Callable[..., Any], count: int, arrays: Iterable[Any], scratch: list[np.ndarray]
     ) -> None:
         """Call blocks(*arrays, first, stop, *scratch) on ranges that together cover 0 to count."""
-        threads = min(self.threads or get_num_threads(), count // 2)  # with 2 or 3 blocks, threads do not pay off
+        number = self.threads or get_num_threads()
+        threads = min(number, count // 2)  # with 2 or 3 blocks, threads do not pay off
         if threads < 2:
             blocks(*arrays, 0, count, *scratch)
             return
-        own = self.own.setdefault(blocks, [scratch])
-        own += [copy_layout(scratch) for _ in range(len(own), threads)]
-        share(lambda first, stop, slot: blocks(*arrays, first, stop, *own[slot]), count, threads)
+        own = self.own.setdefault(id(blocks), [scratch])
+        for _ in range(len(own), threads):
+            own.append(copy_layout(scratch))
+            self.nbytes += own[-1][0].base.nbytes if scratch else 0
+        share(lambda first, stop, slot: blocks(*arrays, first, stop, *own[slot]), count, threads, helpers(number - 1))
 
 
 def copy_layout(arrays: list[np.ndarray]) -> list[np.ndarray]:
     """New arrays that overlap each other in memory as these do."""
     bounds = [byte_bounds(x) for x in arrays]
-    low = min((first for first, _ in bounds), default=0) // 64 * 64
+    low = min((first for first, _ in bounds), default=0) // 64 * 64  # the workspace begins at such an address
     memory = Workspace(max((last for _, last in bounds), default=0) - low)
     return [memory.at(x.__array_interface__["data"][0] - low, x.shape, x.dtype, x.strides) for x in arrays]
