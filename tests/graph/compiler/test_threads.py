@@ -93,6 +93,14 @@ def test_each_block_is_done_once_and_each_slot_belongs_to_one_thread(count, numb
     assert sorted(done) == [*range(count)]
 
 
+class Late:
+    """A thread that begins its task when the first thread has ended."""
+
+    def submit(self, *task):
+        self.cancel = lambda: task[0](*task[1:]) or True
+        return self
+
+
 def test_an_error_ends_the_loop_and_is_raised():
     done = []
 
@@ -101,8 +109,10 @@ def test_an_error_ends_the_loop_and_is_raised():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        threads.share(run, 1000, 2, threads.helpers(1))
-    assert len(done) <= 2
+        threads.share(run, 1000, 2, Late())
+    assert done == [0]
+    with pytest.raises(ZeroDivisionError):
+        threads.share(lambda first, stop, slot: slot / 0, 1000, 2, threads.AtOnce())
 
 
 @pytest.mark.parametrize(("how", "most"), [(True, 2), ("native", 3)])
