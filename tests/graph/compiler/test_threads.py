@@ -112,7 +112,7 @@ def test_an_error_ends_the_loop_and_is_raised():
         threads.share(run, 1000, 2, Late())
     assert done == [0]
     with pytest.raises(ZeroDivisionError):
-        threads.share(lambda first, stop, slot: slot / 0, 1000, 2, threads.AtOnce())
+        threads.share(lambda first, stop, slot: 1 // (slot - 1), 1000, 2, threads.AtOnce())
 
 
 @pytest.mark.parametrize(("how", "most"), [(True, 2), ("native", 3)])
