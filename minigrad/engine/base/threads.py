@@ -16,9 +16,9 @@ chosen: dict[str, int] = {}  # what set_num_threads() has set
 
 
 def set_num_threads(number: int) -> None:
-    """Set how many threads share each large loop of a compiled program. Results do not depend on this number.
+    """Set how many threads share each large loop of a compiled program. Results do not depend on it.
 
-    BLAS, which multiplies matrices, has threads of its own: OPENBLAS_NUM_THREADS, read when NumPy is imported.
+    Matrix products have threads of their own, which OPENBLAS_NUM_THREADS sets before NumPy is imported.
     """
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"set_num_threads() takes an integer of at least 1, and got {number!r}")
@@ -26,10 +26,10 @@ def set_num_threads(number: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads share each large loop of a compiled program: what set_num_threads() has set.
+    """How many threads share each large loop of a compiled program.
 
-    The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS from the environment, 1 in a worker of pytest-xdist and in a
-    forked process, else the number of physical processor cores that this process may use.
+    The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS of the environment; 1 in a worker of pytest-xdist and in a
+    forked process; else the number of physical processor cores that this process may use.
     """
     return chosen.get("threads") or default_threads()
 
@@ -103,7 +103,8 @@ def helpers(workers: int) -> Executor:
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and starts none unless told to
-    os.register_at_fork(after_in_child=lambda: (helpers.cache_clear(), chosen.update(threads=1)))
+    os.register_at_fork(after_in_child=helpers.cache_clear)
+    os.register_at_fork(after_in_child=lambda: chosen.update(threads=1))
 
 
 def can_start() -> bool:

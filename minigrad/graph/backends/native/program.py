@@ -108,17 +108,13 @@ class NativePart:
         objects, memory, array_type = ctypes.c_void_p * len(self.operands), workspace.memory, id(np.ndarray)
         address, writes = memory.__array_interface__["data"][0], self.writes
         own = [workspace.at(self.own[0], self.own[1:], np.dtype(np.uint8))]
-
-        def run_shared(*given: Any) -> int:
-            misfit = run(*given, 0, 0, *own)  # no piece: this checks the arrays
-            if misfit < 0:
-                share(run, pieces, given, own)
-            return int(misfit)
-
-        call_part = run_shared if pieces else run
+        no_piece = (0, 0, *own) if pieces else ()  # only checks the arrays
 
         def call(*arrays: Any) -> None:
-            misfit = call_part(objects(*map(id, arrays)), address, array_type)
+            given = objects(*map(id, arrays)), address, array_type
+            misfit = run(*given, *no_piece)
+            if misfit < 0 < pieces:
+                share(run, pieces, given, own)
             if misfit >= 0:
                 x = np.array(arrays[misfit], order="C")
                 call(*arrays[:misfit], x, *arrays[misfit + 1 :])

@@ -213,12 +213,14 @@ class Lines:
 class LoopBody(Lines):
     """Emits a loop's body. Its workspace arrives as arguments, because every thread has its own.
 
-    scratch    value in the workspace → its name
+    scratch    name of an array in the workspace → the value in it; w0, w1, … are the names in the body
     """
 
-    def __init__(self, text: Text, loop: TiledLoop):
-        super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, None)
-        self.scratch: dict[Buffer, str] = {}
+    def __init__(self, lines: Lines, loop: TiledLoop):
+        names = {a: f"a{i}" for i, a in enumerate(loop.arguments)}
+        super().__init__(lines.text, loop.plan, names, None, lines)
+        self.counts = Counter()
+        self.scratch: dict[str, Buffer] = {}
 
     def quiet(self, step: ProgramStep) -> frozenset[str]:
         """No errors: the call of the loop is already inside errstate."""
@@ -228,24 +230,17 @@ class LoopBody(Lines):
         return f"{number}[:len({out})]"  # the last block is shorter
 
     def workspace(self, value: Buffer, allocation: Allocation) -> str:
-        x = value.shell
-        for other, name in self.scratch.items():
-            y = other.shell
-            home = self.plan.allocations[other.root].offset or 0
-            mine = (allocation.offset or 0) + value.offset
-            if home + other.offset == mine and (x.dtype, x.shape, x.strides) == (y.dtype, y.shape, y.strides):
-                return name
-        self.scratch[value] = f"w{len(self.scratch)}"
-        return self.scratch[value]
+        self.scratch.setdefault(kept := super().workspace(value, allocation), value)
+        return f"w{[*self.scratch].index(kept)}"
 
 
 def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     """Emit the functions of a loop: one block, a range of blocks, all blocks. Return the name of the last."""
     text, k = lines.text, lines.text.loops
     text.loops += 1
-    body = LoopBody(text, loop)
+    body = LoopBody(lines, loop)
     of_block = body.lines(loop.plan.steps)
-    scratch = [*body.scratch.values()]
+    scratch = [f"w{i}" for i in range(len(body.scratch))]
     arrays = [f"a{i}" for i in range(len(loop.cut))]
     sums = [f"p{i}" for i in range(len(loop.terms))]
 
@@ -255,10 +250,9 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
 
     evenly, rest = divmod(loop.length, loop.rows)
-    memory = loop_memory(lines, loop, body)
-    last = [f"share(blocks{k}, {evenly}, [{', '.join([*arrays, *sums])}], [{', '.join(memory)}])"]
+    last = [f"share(blocks{k}, {evenly}, [{', '.join([*arrays, *sums])}], [{', '.join(body.scratch)}])"]
     if rest:
-        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory)]
+        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for m, v in body.scratch.items()]
         last.append(f"block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
     if any("dot" in step.scope for step in loop.plan.steps):  # several threads of BLAS would add in another order
         last = ["with one_thread:", *(f"    {line}" for line in last)]
@@ -276,11 +270,3 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         "",
     ]
     return f"loop{k}"
-
-
-def loop_memory(lines: Lines, loop: TiledLoop, body: LoopBody) -> list[str]:
-    """The names of a loop's own arrays. They lie after the workspace of the surrounding lines."""
-    if body.scratch:
-        lines.text.size = max(lines.text.size, lines.end + -(-loop.plan.size // 64) * 64)
-    offsets = {v: (loop.plan.allocations[v.root].offset or 0) + v.offset for v in body.scratch}
-    return [lines.text.at(v.shell, lines.end + offset) for v, offset in offsets.items()]

@@ -235,7 +235,7 @@ class LoopRunner:
         own = self.own.setdefault(id(blocks), [scratch])
         for _ in range(len(own), threads):
             own.append(copy_layout(scratch))
-            self.nbytes += own[-1][0].base.nbytes if scratch else 0
+            self.nbytes += own[-1][0].base.nbytes if scratch else 0  # type: ignore[union-attr]
         share(lambda first, stop, slot: blocks(*arrays, first, stop, *own[slot]), count, threads, helpers(number - 1))
 
 
