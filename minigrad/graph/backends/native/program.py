@@ -217,6 +217,13 @@ class NativeLines(Lines):
         home = self.plan.allocations.get(v.root)
         return v.root if home is None else home.argument or home.roots[0]
 
+    def address(self, v: Buffer, operands: dict[Buffer, str]) -> str:
+        """The C expression of a buffer's address; an array from outside the workspace becomes an operand."""
+        home = self.plan.allocations.get(v.root)
+        if home is not None and home.last is not None and home.argument is None:
+            return f"w + {self.base + (home.offset or 0) + v.offset}"
+        return f"{operands.setdefault(self.home(v), f'p{len(operands)}')} + {v.offset}"
+
     def make_part(
         self, run: list[ProgramStep], number: int, pieces: Pieces | None = None
     ) -> list[tuple[int, ProgramStep]]:
@@ -228,23 +235,13 @@ class NativeLines(Lines):
         count, steps, moves = pieces or (0, run, {})
 
         def place(v: Buffer) -> str:
-            home = self.plan.allocations.get(v.root)
-            if home is not None and home.last is not None and home.argument is None:
-                base, offset = "w", self.base + (home.offset or 0) + v.offset
-            else:
-                base, offset = operands.setdefault(self.home(v), f"p{len(operands)}"), v.offset
             move = f" + k * {moves[v]}" if v in moves else ""
-            return f"({storage_type(v.shell.dtype)} *)({base} + {offset}{move})"
+            return f"({storage_type(v.shell.dtype)} *)({self.address(v, operands)}{move})"
 
         size = max(0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED for step in run)
         self.text.size = max(self.text.size, self.end + size)
         calls = [self.program.writer.call(step, place, "own" if count else f"w + {self.end}") for step in steps]
-        if count:
-            last = f"if (k == {count - 1}) {calls[1]} else " if calls[1:] else ""
-            calls = [f"for (index k = first; k < stop; k++) {{ {last}{calls[0]} }}"]
-        more = ", index first, index stop, char *own" if count else ""
-        lines = "".join(f"    {line}\n" for line in [*self.opening(operands), *calls, "return -1;"])
-        text = f'extern "C" int {name}(char **objects, char *w, char *type{more})\n{{\n{lines}}}\n'
+        text = self.function(name, operands, calls, count)
         written = {self.home(v) for step in run for v in step.write_operands}
         writes = tuple(i for i, v in enumerate(operands) if v in written)
         nodes = tuple(dict.fromkeys(step.node for step in run if step.node is not None))
@@ -252,6 +249,15 @@ class NativeLines(Lines):
         self.program.parts.append(part)
         call = f"{name}({', '.join(f'{{{i}}}' for i in range(len(operands)))})"
         return [(number, ProgramStep(call, tuple(operands), writes, scope={name: part}, node=run[-1].node, does=part))]
+
+    def function(self, name: str, operands: Mapping[Buffer, str], calls: list[str], count: int) -> str:
+        """The function of a part. If it runs in pieces, there is a call for each, and maybe another for the last."""
+        if count:
+            last = f"if (k == {count - 1}) {calls[1]} else " if calls[1:] else ""
+            calls = [f"for (index k = first; k < stop; k++) {{ {last}{calls[0]} }}"]
+        more = ", index first, index stop, char *own" if count else ""
+        lines = "".join(f"    {line}\n" for line in [*self.opening(operands), *calls, "return -1;"])
+        return f'extern "C" int {name}(char **objects, char *w, char *type{more})\n{{\n{lines}}}\n'
 
     def opening(self, operands: Mapping[Buffer, str]) -> list[str]:
         """The first lines of a part: check the layout of arrays made elsewhere, and get pointers to all arrays."""
