@@ -16,10 +16,7 @@ chosen: dict[str, int] = {}  # what set_num_threads() has set
 
 
 def set_num_threads(number: int) -> None:
-    """Set how many threads share each large loop of a compiled program. Results do not depend on it.
-
-    Matrix products have threads of their own, which OPENBLAS_NUM_THREADS sets before NumPy is imported.
-    """
+    """Set how many threads share each large loop of a compiled program. Results do not depend on this number."""
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"set_num_threads() takes an integer of at least 1, and got {number!r}")
     chosen["threads"] = number
@@ -28,8 +25,8 @@ def set_num_threads(number: int) -> None:
 def get_num_threads() -> int:
     """How many threads share each large loop of a compiled program.
 
-    The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS of the environment; 1 in a worker of pytest-xdist and in a
-    forked process; else the number of physical processor cores that this process may use.
+    The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS of the environment, else the number of physical cores that
+    this process may use. It is 1 in a forked process and in a worker of pytest-xdist.
     """
     return chosen.get("threads") or default_threads()
 
@@ -48,17 +45,16 @@ def default_threads() -> int:
 
 def quota(root: Path, groups: str) -> float:
     """The number of processors whose time the control groups of this process allow; infinity if they set no limit."""
-    most = float("inf")
-    for line in groups.splitlines():
-        controllers, path = line.split(":", 2)[1:]  # no controllers: version 2
+    limits = [float("inf")]
+    for _, controllers, path in (line.split(":", 2) for line in groups.splitlines()):  # no controllers: version 2
         if not controllers or "cpu" in controllers.split(","):
             group = Path(root, *["cpu"] * bool(controllers), path.lstrip("/"))
             for folder in (group, *group.parents):  # in a container, path may be the host's; the root has the limit
-                limit = text_of(folder / "cpu.max").split()
-                limit = limit or [text_of(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period")]
-                if limit[0].isdecimal():  # neither "max" nor -1
-                    most = min(most, int(limit[0]) / int(limit[1]))
-    return most
+                text = text_of(folder / "cpu.max") or text_of(folder / "cpu.cfs_quota_us")
+                time, _, period = text.partition(" ")
+                if time.isdecimal():  # neither "max" nor -1
+                    limits.append(int(time) / int(period or text_of(folder / "cpu.cfs_period_us")))
+    return min(limits)
 
 
 def text_of(path: Path) -> str:
@@ -72,8 +68,7 @@ def text_of(path: Path) -> str:
 def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Executor) -> None:
     """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks of `others`.
 
-    Each thread has its own slot: 0 for this one. Every thread takes the next range when it has done one, so a thread
-    that starts late, or never, leaves its ranges to the others.
+    Each thread has its own slot, this one 0. A thread that starts late, or never, leaves its ranges to the others.
     """
     size = max(1, count // (threads * CHUNKS))
     starts, taking = iter(range(0, count, size)), Lock()
