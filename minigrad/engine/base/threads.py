@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-CHUNKS = 4  # ranges of a shared loop per thread: a thread that the system runs late takes fewer of them
 chosen: dict[str, int] = {}  # what set_num_threads() has set
 
 
@@ -70,7 +69,7 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int, others:
 
     Each thread has its own slot, this one 0. A thread that starts late, or never, leaves its ranges to the others.
     """
-    size = max(1, count // (threads * CHUNKS))
+    size = max(1, count // (4 * threads))  # so that a thread that is slow can take fewer ranges
     starts, taking = iter(range(0, count, size)), Lock()
 
     def take() -> int:

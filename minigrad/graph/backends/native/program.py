@@ -39,6 +39,7 @@ from .writer import HEAD, CppWriter
 OBJECT = object.__basicsize__  # bytes of the header of every Python object
 WORTH_SHARING = 1 << 18  # elements: from this many on, waking threads pays off
 IN_PIECE = 1 << 16  # elements of a piece that one thread does at a time
+Pieces = tuple[int, list[ProgramStep], dict[Buffer, int]]  # a step that was cut: see cut_into_pieces
 
 
 def native(graph: Graph, threads: int | None = None, into: Mapping[int, int] | None = None) -> Program:
@@ -108,11 +109,10 @@ class NativePart:
         objects, memory, array_type = ctypes.c_void_p * len(self.operands), workspace.memory, id(np.ndarray)
         address, writes = memory.__array_interface__["data"][0], self.writes
         own = [workspace.at(self.own[0], self.own[1:], np.dtype(np.uint8))]
-        no_piece = (0, 0, *own) if pieces else ()  # only checks the arrays
 
         def call(*arrays: Any) -> None:
             given = objects(*map(id, arrays)), address, array_type
-            misfit = run(*given, *no_piece)
+            misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece: it only checks the arrays
             if misfit < 0 < pieces:
                 share(run, pieces, given, own)
             if misfit >= 0:
@@ -148,9 +148,6 @@ def layout_is_known() -> bool:
 # -- which steps ------------------------------------------------------------------------------------------
 
 
-Pieces = tuple[int, list[ProgramStep], dict[Buffer, int]]
-
-
 def cut_into_pieces(step: ProgramStep) -> Pieces | None:
     """A step over many rows, in pieces of about IN_PIECE elements; None if it has no rows, or threads do not pay off.
 
@@ -168,17 +165,15 @@ def cut_into_pieces(step: ProgramStep) -> Pieces | None:
     height = block * next(even, most)
 
     def piece(a: int, b: int) -> ProgramStep:
-        operands = tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut))
+        operands = tuple(
+            Buffer(v.shell[a:b], "view", v.roots, v.offset + a * v.shell.strides[0]) if c else v
+            for v, c in zip(step.operands, cut)
+        )
         return replace(step, operands=operands, loop=loop and replace(loop, length=b - a))
 
     count, rest = divmod(rows, height)
     steps = [piece(0, height), *([piece(rows - rest, rows)] if rest else [])]
     return count + len(steps) - 1, steps, {v: v.shell.strides[0] * height for v, c in zip(steps[0].operands, cut) if c}
-
-
-def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
-    """Rows `first` to `stop` of an array."""
-    return Buffer(v.shell[first:stop], "view", v.roots, v.offset + first * v.shell.strides[0])
 
 
 class NativeLines(Lines):
@@ -224,9 +219,7 @@ class NativeLines(Lines):
             return f"w + {self.base + (home.offset or 0) + v.offset}"
         return f"{operands.setdefault(self.home(v), f'p{len(operands)}')} + {v.offset}"
 
-    def make_part(
-        self, run: list[ProgramStep], number: int, pieces: Pieces | None = None
-    ) -> list[tuple[int, ProgramStep]]:
+    def make_part(self, run: list[ProgramStep], number: int, pieces: Pieces | None = None) -> list[Any]:
         """Make a part of a run of steps, or of one step in pieces. Returns it as a step; [] if there is none."""
         if not run:
             return []

@@ -217,8 +217,7 @@ class LoopBody(Lines):
     """
 
     def __init__(self, lines: Lines, loop: TiledLoop):
-        names = {a: f"a{i}" for i, a in enumerate(loop.arguments)}
-        super().__init__(lines.text, loop.plan, names, None, lines)
+        super().__init__(lines.text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, None, lines)
         self.counts = Counter()
         self.scratch: dict[str, Buffer] = {}
 

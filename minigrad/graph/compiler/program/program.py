@@ -82,7 +82,6 @@ def controls() -> tuple[Callable[[], int], Callable[[int], Any]]:
             get = getattr(library, f"{before}openblas_get_num_threads{after}", None)
             set_to = getattr(library, f"{before}openblas_set_num_threads{after}", None)
             if get is not None and set_to is not None:
-                set_to.restype = None
                 return get, set_to
     return int, int
 
@@ -217,10 +216,8 @@ class LoopRunner:
     nbytes     bytes of these arrays but for the first thread's, which are in the workspace of the program
     """
 
-    nbytes = 0
-
     def __init__(self, threads: int | None):
-        self.threads = threads
+        self.threads, self.nbytes = threads, 0
         self.own: dict[int, list[list[np.ndarray]]] = {}
 
     def __call__(
