@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import minigrad as mg
 from benchmarks import engines, workloads
 from minigrad.engine.base import threads
+from minigrad.graph.backends.native import program as native_program
+from minigrad.graph.compiler.passes.pipeline import NATIVE, optimised
 from minigrad.graph.compiler.program import program
-from tests.graph.compiler.test_random_graphs import assert_same_bits
+from tests.graph.compiler.test_random_graphs import assert_same_bits, programs
 
 rng = np.random.default_rng(0)
 
@@ -63,6 +66,18 @@ def test_nor_does_a_gradient_of_the_benchmarks(engine, name, monkeypatch):
     monkeypatch.setattr(workloads, "ROWS", 600)
     answer = engines.run(engine, workloads.WORKLOADS[name]).answer
     agree(lambda: [np.asarray(answer()[0]), *answer()[1].values()])
+
+
+@settings(max_examples=15)
+@given(programs())
+def test_nor_does_a_random_program_in_small_pieces(graph_and_arrays):
+    graph, arrays = graph_and_arrays
+    with pytest.MonkeyPatch.context() as changed, np.errstate(all="ignore"):
+        changed.setattr(native_program, "WORTH_SHARING", 64)
+        changed.setattr(native_program, "IN_PIECE", 16)
+        changed.setattr(threads, "chosen", {})
+        compiled = native_program.native(optimised(graph, NATIVE))
+        agree(lambda: compiled(*arrays))
 
 
 def test_nor_does_it_depend_on_the_threads_of_blas():
