@@ -3,6 +3,7 @@
 session       the overhead of Session.run above its arithmetic, and its program alone: µs a call
 profiler      the chain of small ops under a profiler, and without
 checkpoint    a step through 64 layers with and without checkpoints: CPU time and peak bytes, relative to none
+cores         large loops on two threads, relative to one
 
 What is compared takes turns; the best round of each counts, in CPU seconds.
 """
@@ -18,11 +19,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from math import inf
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 import minigrad as mg
+from minigrad.engine.base.threads import share
+from minigrad.graph.compiler.program import program
 from minigrad.graph.function import TracedFunction
 from minigrad.profiler import profile
 from minigrad.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts, keep_products
@@ -67,13 +71,13 @@ def session(rounds: int = 20, calls: int = 500) -> Rows:
     with mg.Session(graph) as session:
         session.run(v.initializer)
         session.run(y, given)
-        program, array = session.last_run.run.program, given[x]
+        compiled, array = session.last_run.run.program, given[x]
         once: dict[str, Callable[[], Any]] = {
             "y = x + 1, x fed": lambda: session.run(y, given),
             "[y, y], x fed": lambda: session.run([y, y], given),
             "{…} of a variable": lambda: session.run({"v": v}),
             "v ← v + 1": lambda: session.run(moved),
-            "the first's program alone": lambda: program(array),
+            "the first's program alone": lambda: compiled(array),
         }
         often = {name: partial(repeat, call, calls) for name, call in once.items()}
         return {name: {"µs": 1e6 * s / calls} for name, s in best(often, rounds).items()}
@@ -144,7 +148,32 @@ def peak(run: Any) -> int:
     return most
 
 
-MEASURED = {"session": session, "profiler": profiling, "checkpoint": checkpointing}
+def deal(run: Callable[..., Any], count: int, threads: int, others: Any) -> None:
+    """As `share`, in even shares of two threads: the caller's CPU time is then what passes on idle cores."""
+    ranges = [(count * i // 8, count * (i + 1) // 8) for i in range(8)]
+    half = others.submit(lambda: [run(*ends, 1) for ends in ranges[1::2]])
+    for ends in ranges[::2]:
+        run(*ends, 0)
+    half.result()
+
+
+def cores(rounds: int = 7) -> Rows:
+    rows: Rows = {}
+    clocks = {"s": time.perf_counter, "CPU s": time.process_time, "caller's CPU s": time.thread_time}
+    for name in ("fused", "softmax", "layernorm", "mlp", "hvp", "tiny"):
+        for stage, step in engines.run("minigrad-native", WORKLOADS[name]).stages.items():
+            found: dict[Any, list[float]] = {(clock, n): [] for clock in clocks for n in (1, 2)}
+            for clock, n in [*found] * (rounds + 1):
+                mg.set_num_threads(n)
+                vars(program)["share"] = deal if clock.startswith("caller") else share
+                start = clocks[clock]()
+                repeat(step, 5)
+                found[clock, n].append(clocks[clock]() - start)
+            rows[f"{name} {stage}"] = {c: median(found[c, 2][1:]) / median(found[c, 1][1:]) for c in clocks}
+    return rows
+
+
+MEASURED = {"cores": cores, "session": session, "profiler": profiling, "checkpoint": checkpointing}
 
 if __name__ == "__main__":
     print(json.dumps(MEASURED[sys.argv[1]]()))

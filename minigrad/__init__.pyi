@@ -103,6 +103,7 @@ from .engine.base.dtypes import (
     int64 as int64, int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
 )
 from .engine.base.hardware import gpu_status as gpu_status
+from .engine.base.threads import get_num_threads as get_num_threads, set_num_threads as set_num_threads
 from .engine.core.modes import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,

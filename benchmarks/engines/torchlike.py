@@ -192,7 +192,7 @@ class Traced(Minigrad):
     """Whole steps, forward, backward and the optimiser's update, as users compile them: mg.function."""
 
     jit_compile: bool | str = True
-    threads = 1
+    threads: int | None = None
 
     def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
         options = {"jit_compile": self.jit_compile, "threads": self.threads}

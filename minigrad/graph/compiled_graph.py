@@ -61,11 +61,11 @@ class CompileOptions(NamedTuple):
     """How a graph is compiled: the passes, the number of threads, and the backend for the CPU."""
 
     passes: tuple[Pass, ...] = STANDARD
-    threads: int = 1
+    threads: int | None = None
     program: Callable[..., Any] | None = None
 
     @classmethod
-    def from_jit_compile(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
+    def from_jit_compile(cls, jit_compile: bool | str, threads: int | None = None) -> CompileOptions:
         """The options that jit_compile=False, True or "native" stands for."""
         if jit_compile not in (False, True, "native"):
             raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')

@@ -314,7 +314,7 @@ def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
 def function(
     func: Callable[..., Any] | None = None,
     *, input_signature: Sequence[Any] | None = None, autograph: bool = True,
-    reduce_retracing: bool = False, jit_compile: bool | str = False, threads: int = 1,
+    reduce_retracing: bool = False, jit_compile: bool | str = False, threads: int | None = None,
 ) -> Any:  # fmt: skip
     """The function, traced once for each kind of call and run as a graph. A decorator, with or without options.
 
@@ -324,7 +324,7 @@ def function(
     jit_compile         True may reorder sums and replace formulas by equal ones: faster, with other rounding. False
                         gives the results of the ops run one by one, to the bit.
                         "native" is True with loops in C++, if there is a compiler (`.c_source` shows them)
-    threads             how many threads share the blocks of large loops
+    threads             how many threads share large loops; by default mg.get_num_threads(). Results do not depend on it
     """
     if func is None:
         return lambda f: function(

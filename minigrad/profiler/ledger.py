@@ -414,7 +414,8 @@ class Ledger:
         if is_new:
             # Python 3.11's tracemalloc does not know objects with a dictionary, such as a program.
             is_ours = any(tracemalloc.get_object_traceback(run) for run in program.idle)
-            books.change_holders(books.add_holding(program, program.text.size, about, is_ours), Consumer.WORKSPACE, 1)
+            size = program.text.size + program.loops.nbytes
+            books.change_holders(books.add_holding(program, size, about, is_ours), Consumer.WORKSPACE, 1)
         before = tuple(map(add, before, books.moved))  # reused output memory was alive before
         end, residents = self.live(), [t for t in plan.residents if t.offset is not None]
         working = [(k, step) for k, step in enumerate(plan.steps) if not step.is_view]

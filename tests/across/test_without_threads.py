@@ -15,7 +15,7 @@ import minigrad as mg
 from minigrad.course.probe import Outcome, run_limited
 from minigrad.course.widgets import TrainingView
 from minigrad.engine.base.spec import Spec
-from minigrad.engine.base.threads import AtOnce, can_start, pool
+from minigrad.engine.base.threads import AtOnce, can_start, helpers, pool
 from minigrad.engine.core.graph import Graph
 from minigrad.engine.tensor.symbol import placeholder
 from minigrad.graph.compiler.program import program
@@ -38,9 +38,9 @@ def alone(monkeypatch):
     with ThreadPoolExecutor(1) as other:
         other.submit(int).result()
         monkeypatch.setattr(threading, START, refuse_to_start)
-        program.helpers.cache_clear()
+        helpers.cache_clear()
         yield lambda coroutine: other.submit(asyncio.run, coroutine).result()
-        program.helpers.cache_clear()
+        helpers.cache_clear()
 
 
 def test_a_thread_can_be_started():

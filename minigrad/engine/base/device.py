@@ -54,7 +54,7 @@ class Device:
         module = importlib.import_module(self.module)
         return module.xp if self is SIMULATED else module
 
-    def program(self, graph: Any, threads: int = 1, into: Any = None) -> Any:
+    def program(self, graph: Any, threads: int | None = None, into: Any = None) -> Any:
         """Compile the graph for this device: a function from the arrays of all inputs to the arrays of all outputs.
 
         into    maps an output to the input whose array receives it

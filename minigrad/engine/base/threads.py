@@ -1,11 +1,104 @@
-"""Thread pools, and a replacement where no thread can be started: in a browser, Python has a single thread."""
+"""Threads that share a large loop, and a replacement where none can be started: in a browser, Python has one thread."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from threading import Thread
+from contextvars import copy_context
+from functools import cache
+from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
+
+chosen: dict[str, int] = {}  # what set_num_threads() has set
+
+
+def set_num_threads(number: int) -> None:
+    """Set how many threads share each large loop of a compiled program. Results do not depend on this number."""
+    if not isinstance(number, int) or number < 1:
+        raise ValueError(f"set_num_threads() takes an integer of at least 1, and got {number!r}")
+    chosen["threads"] = number
+
+
+def get_num_threads() -> int:
+    """How many threads share each large loop of a compiled program.
+
+    The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS of the environment, else the number of physical cores that
+    this process may use. It is 1 in a forked process and in a worker of pytest-xdist.
+    """
+    return chosen.get("threads") or default_threads()
+
+
+@cache
+def default_threads() -> int:
+    """The number of threads if set_num_threads() was not called."""
+    default = "1" if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("OMP_NUM_THREADS", "")
+    first = os.environ.get("MINIGRAD_NUM_THREADS", default).partition(",")[0]  # OpenMP takes a number for each level
+    if first.isdecimal() and int(first):
+        return int(first)
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    cores = {text_of(Path(f"/sys/devices/system/cpu/cpu{i}/topology/thread_siblings_list")) or str(i) for i in usable}
+    return max(1, int(min(len(cores), quota(Path("/sys/fs/cgroup"), text_of(Path("/proc/self/cgroup"))))))
+
+
+def quota(root: Path, groups: str) -> float:
+    """The number of processors whose time the control groups of this process allow; infinity if they set no limit."""
+    limits = [float("inf")]
+    for _, controllers, path in (line.split(":", 2) for line in groups.splitlines()):  # no controllers: version 2
+        if not controllers or "cpu" in controllers.split(","):
+            group = Path(root, *["cpu"] * bool(controllers), path.lstrip("/"))
+            for folder in (group, *group.parents):  # in a container, path may be the host's; the root has the limit
+                text = text_of(folder / "cpu.max") or text_of(folder / "cpu.cfs_quota_us")
+                time, _, period = text.partition(" ")
+                if time.isdecimal():  # neither "max" nor -1
+                    limits.append(int(time) / int(period or text_of(folder / "cpu.cfs_period_us")))
+    return min(limits)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        return path.read_text("utf-8").strip()
+    except OSError:
+        return ""
+
+
+def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Executor) -> None:
+    """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks of `others`.
+
+    Each thread has its own slot, this one 0. A thread that starts late, or never, leaves its ranges to the others.
+    """
+    size = max(1, count // (4 * threads))  # so that a thread that is slow can take fewer ranges
+    starts, taking = iter(range(0, count, size)), Lock()
+
+    def take() -> int:
+        with taking:
+            return next(starts, count)
+
+    def work(slot: int) -> None:
+        for first in iter(take, count):
+            run(first, min(first + size, count), slot)
+
+    tasks = [others.submit(copy_context().run, work, slot) for slot in range(1, threads)]
+    try:
+        work(0)
+    finally:
+        list(iter(take, count))  # if this thread has failed, the others stop too
+        for task in tasks:
+            if not task.cancel():
+                task.result()
+
+
+@cache
+def helpers(workers: int) -> Executor:
+    """The threads that share loops with the thread that calls."""
+    return pool(workers, "minigrad")
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and starts none unless told to
+    os.register_at_fork(after_in_child=helpers.cache_clear)
+    os.register_at_fork(after_in_child=lambda: chosen.update(threads=1))
 
 
 def can_start() -> bool:

@@ -84,7 +84,7 @@ class Executable:
 
 
 def compile_graph(
-    graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int = 1,
+    graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int | None = None,
     program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None,
     into: Mapping[int, int] | None = None, finish: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> Executable:  # fmt: skip

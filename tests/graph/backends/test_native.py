@@ -142,14 +142,10 @@ def test_threads_share_large_steps_and_give_the_same_bits():
     alone, *others = ([y.numpy() for y in run(x, w)] for run in runs)
     for found in others:
         assert all(map(np.array_equal, found, alone))
-    parts = [program_of(run).parts for run in runs]
-    assert {len(part.functions) for part in parts[0]} == {1}
-    assert [sum(len(part.functions) == n for part in parts[n - 1]) for n in (2, 3)] == [2, 2]
-    source, called = runs[1].c_source, set()
-    scratch = re.findall(r"    rows_\d+\(.*, w \+ (\d+)\);", source)
-    assert len({*scratch}) == len(scratch) == 2
-    for name in re.findall(r"^STEP (\w+)", source, re.M):
-        called |= {name} & set(re.findall(rf"    ({name})\(\(", source))
+    assert [part.pieces for part in program_of(runs[0]).parts] == [5, 0, 5, 0]
+    (source,) = {run.c_source for run in runs}  # the number of threads is in no text
+    assert len(re.findall(r"rows_\d+\(.*, own\); }", source)) == 1
+    called = {name for name in re.findall(r"^STEP (\w+)", source, re.M) if re.search(rf" {name}\(\(", source)}
     assert called == set(re.findall(r"^STEP (\w+)", source, re.M))  # nothing is written that nobody calls
 
 
@@ -164,7 +160,7 @@ def test_threads_find_arrays_wherever_they_lie():
 
     step()
     np.testing.assert_allclose(home, expected, rtol=1e-12)
-    assert [len(part.functions) for part in program_of(step).parts] == [2]
+    assert [part.pieces for part in program_of(step).parts] == [7]
 
 
 def test_a_session_and_jit_have_it_too():
@@ -395,7 +391,7 @@ def test_groups_and_reductions_of_half_precision_are_c_too():
     for y, expected in zip(f(x), (200, 200, 200, np.float16(0.001), 100, 100)):
         assert y.spec.dtype == np.float16
         np.testing.assert_array_equal(y.numpy(), expected)
-    assert set(calls(f)) == {"part0"}
+    assert set(calls(f)) == {part.name for part in program_of(f).parts}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -464,15 +460,18 @@ def test_a_sigmoid_that_is_nearly_0_keeps_its_digits(dtype):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
-def test_a_child_has_threads_of_its_own():
-    """It waited for ever for those of its parent."""
+@pytest.mark.parametrize("threads", [2, None])
+def test_a_child_has_threads_of_its_own(threads):
+    """It waited for ever for those of its parent. It starts none unless told to."""
     script = (
-        "import os\nimport minigrad as mg\nx = mg.ones(700, 500)\n"
-        "for how in (True, 'native'):\n    f = mg.function(lambda x: mg.tanh(x) + 1, jit_compile=how, threads=2)\n"
-        "    f(x)\n    if os.fork() == 0:\n        f(x)\n        os._exit(7)\n"
+        "import os\nimport minigrad as mg\nfrom minigrad.engine.base.threads import helpers\nx = mg.ones(700, 500)\n"
+        "mg.set_num_threads(2)\nfor how in (True, 'native'):\n"
+        f"    f = mg.function(lambda x: mg.tanh(x) + 1, jit_compile=how, threads={threads})\n"
+        "    y = f(x).numpy()\n    if os.fork() == 0:\n        same = (f(x).numpy() == y).all()\n"
+        "        os._exit(helpers(1).submit(mg.get_num_threads).result(20) + same)\n"
         "    print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )
-    assert output_of(script, timeout=100) == "7\n7\n"
+    assert output_of(script, timeout=100) == "2\n2\n"
 
 
 def test_a_parameter_that_lies_across_memory_is_edited_in_place():

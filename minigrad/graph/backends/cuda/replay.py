@@ -329,8 +329,9 @@ class Replay:
     """
 
     def __init__(
-        self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None, machine: GPUMachine | None = None
-    ):
+        self, graph: Graph, threads: int | None = None, into: Mapping[int, int] | None = None,
+        machine: GPUMachine | None = None,
+    ):  # fmt: skip
         self.into = dict(into or {})
         targets = {i: graph.inputs[x] for i, x in self.into.items() if graph.outputs[i] is not None}
         self.device = device_of(graph)

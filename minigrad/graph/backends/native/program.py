@@ -7,6 +7,9 @@
 
 A part receives the arrays that come from outside; it addresses the program's workspace itself. If an array lacks the
 memory layout that the plan expects, the part works on a copy. Overflows raise no warning.
+
+A large step over rows is a part of its own, which threads share: it runs on pieces of some rows each. How the rows are
+cut depends on the shape alone, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,21 +25,24 @@ import numpy as np
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ...compiler.program.buffer import Buffer, ProgramStep, Section
-from ...compiler.program.emit import Lines, text_of
-from ...compiler.program.memory_plan import ALIGNED, MemoryPlan
-from ...compiler.program.program import Program, Workspace, names, together
+from ...compiler.program.emit import Lines
+from ...compiler.program.memory_plan import ALIGNED
+from ...compiler.program.program import LoopRunner, Program, Workspace
 from ...compiler.program.source import Text
 from ...compiler.program.tiling import drop_unused_views
 from ..c import storage_type
 from .lower import lower_to_groups
+from .reduce import LANES
 from .toolchain import library
 from .writer import HEAD, CppWriter
 
 OBJECT = object.__basicsize__  # bytes of the header of every Python object
 WORTH_SHARING = 1 << 18  # elements: from this many on, waking threads pays off
+IN_PIECE = 1 << 16  # elements of a piece that one thread does at a time
+Pieces = tuple[int, list[ProgramStep], dict[Buffer, int]]  # a step that was cut: see cut_into_pieces
 
 
-def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
+def native(graph: Graph, threads: int | None = None, into: Mapping[int, int] | None = None) -> Program:
     """The program of a graph with C++ parts, or a plain Program if they cannot be compiled."""
     program = NativeProgram(graph, threads, into)
     if program.parts and layout_is_known():
@@ -60,11 +65,8 @@ class NativeProgram(Program):
     def emit(self, section: Section) -> Text:
         self.writer = CppWriter()
         self.parts: list[NativePart] = []
-
-        def lines(*given: Any) -> Lines:
-            return NativeLines(self, *given)
-
-        return text_of(self.plan, section.arguments, names(self.graph), self.threads, lines)
+        self.lines = NativeLines
+        return super().emit(section)
 
     @property
     def c_source(self) -> str:
@@ -72,42 +74,47 @@ class NativeProgram(Program):
         return "\n".join([self.writer.text, *(part.text for part in self.parts)]).lstrip()
 
     def bind(self, workspace: Workspace) -> dict[str, Any]:
-        parts = {part.name: part.caller(self.library, workspace) for part in self.parts}
-        return super().bind(workspace) | parts
+        scope = super().bind(workspace)
+        return scope | {part.name: part.caller(self.library, workspace, scope["share"]) for part in self.parts}
 
 
 @dataclass
 class NativePart:
-    """Steps that form one C++ function, or one function per thread.
+    """Steps that form one C++ function.
 
-    functions   names of the functions
-    text        the C++ of all of them
+    name        the name of the function
+    text        its C++
     steps       number of steps
+    pieces      number of pieces that threads share; 0 if the part runs as a whole
+    own         offset and size of the memory in the workspace that a thread needs for a piece
     operands    the arrays it receives
     writes      indices of the operands it writes
     nodes       the nodes it computes
     """
 
-    functions: list[str]
+    name: str
     text: str
     steps: int
+    pieces: int
+    own: tuple[int, int]
     operands: tuple[Buffer, ...]
     writes: tuple[int, ...]
     nodes: tuple[Node, ...]
 
-    name = property(lambda self: self.functions[0].partition("_")[0])
-
-    def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
+    def caller(self, library: Any, workspace: Workspace, share: LoopRunner) -> Callable[..., None]:
         """The part as a Python function of arrays. An array with an unplanned layout is copied, and copied back."""
-        run, *others = (getattr(library, name) for name in self.functions)
-        for f in (run, *others):
-            f.argtypes, f.restype = [ctypes.c_void_p] * 3, ctypes.c_int
+        run, pieces = getattr(library, self.name), self.pieces
+        shared = [ctypes.c_ssize_t, ctypes.c_ssize_t, np.ctypeslib.ndpointer(np.uint8)] if pieces else []
+        run.argtypes, run.restype = [ctypes.c_void_p] * 3 + shared, ctypes.c_int
         objects, memory, array_type = ctypes.c_void_p * len(self.operands), workspace.memory, id(np.ndarray)
         address, writes = memory.__array_interface__["data"][0], self.writes
+        own = [workspace.at(self.own[0], self.own[1:], np.dtype(np.uint8))]
 
         def call(*arrays: Any) -> None:
             given = objects(*map(id, arrays)), address, array_type
-            misfit = together(lambda f: f(*given), *((f,) for f in (run, *others))) if others else run(*given)
+            misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece: it only checks the arrays
+            if misfit < 0 < pieces:
+                share(run, pieces, given, own)
             if misfit >= 0:
                 x = np.array(arrays[misfit], order="C")
                 call(*arrays[:misfit], x, *arrays[misfit + 1 :])
@@ -141,41 +148,36 @@ def layout_is_known() -> bool:
 # -- which steps ------------------------------------------------------------------------------------------
 
 
-def split_rows(step: ProgramStep, threads: int) -> list[ProgramStep]:
-    """Split a step over many rows into one step per thread; return it whole if that does not pay off."""
-    loop = step.loop
-    cut = step.leads if loop is None else loop.cut
-    if threads < 2 or cut is None or max(v.shell.size for v in step.operands) < WORTH_SHARING:
-        return [step]
-    rows, block = (step.write_operands[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
-    if rows < 2 or rows % block:
-        return [step]
-    bounds = [rows // block * t // threads * block for t in range(threads + 1)]
+def cut_into_pieces(step: ProgramStep) -> Pieces | None:
+    """A step over many rows, in pieces of about IN_PIECE elements; None if it has no rows, or threads do not pay off.
 
-    def part(a: int, b: int) -> ProgramStep:
-        operands = tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut))
+    Returns the number of pieces; the step on the first piece, and on the last one if that has fewer rows; and operand
+    of the first piece → bytes from its place in a piece to its place in the next one.
+    """
+    loop, largest = step.loop, max(v.shell.size for v in step.operands)
+    cut = step.leads if loop is None else loop.cut
+    if cut is None or largest < WORTH_SHARING or not CppWriter().can(step):
+        return None
+    rows, block = (step.write_operands[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
+    blocks, width = rows // block, largest // rows * block
+    most = max(1, IN_PIECE // width)
+    even = (n for n in range(most, most // 2, -1) if blocks % n == 0 and n * width % LANES == 0)
+    height = block * next(even, most)
+
+    def piece(a: int, b: int) -> ProgramStep:
+        operands = tuple(
+            Buffer(v.shell[a:b], "view", v.roots, v.offset + a * v.shell.strides[0]) if c else v
+            for v, c in zip(step.operands, cut)
+        )
         return replace(step, operands=operands, loop=loop and replace(loop, length=b - a))
 
-    return [part(a, b) for a, b in pairwise(bounds) if a < b]
-
-
-def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
-    """Rows `first` to `stop` of an array."""
-    return Buffer(v.shell[first:stop], "view", v.roots, v.offset + first * v.shell.strides[0])
+    count, rest = divmod(rows, height)
+    steps = [piece(0, height), *([piece(rows - rest, rows)] if rest else [])]
+    return count + len(steps) - 1, steps, {v: v.shell.strides[0] * height for v, c in zip(steps[0].operands, cut) if c}
 
 
 class NativeLines(Lines):
     """Emits the lines of a program, including calls of parts."""
-
-    def __init__(self, program: NativeProgram, *given: Any):
-        super().__init__(*given)
-        self.program = program
-
-    def section(self, graph: Graph) -> Section:
-        return lower_to_groups(graph)
-
-    def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> NativeLines:
-        return NativeLines(self.program, self.text, plan, names, self.threads, self)
 
     def line(self, step: ProgramStep) -> str:
         """The line of a step; a part's line says how many steps it does."""
@@ -191,18 +193,17 @@ class NativeLines(Lines):
         views: list[tuple[int, ProgramStep]] = []
         last = 0
         for k, step in enumerate(steps):
-            pieces = [] if step.is_view else split_rows(step, self.threads)
-            is_written = all(map(self.program.writer.can, pieces))
+            pieces = None if step.is_view else cut_into_pieces(step)
             if step.is_view:
                 views.append((k, step))
-            elif is_written and len(pieces) == 1:
+            elif pieces is None and self.program.writer.can(step):
                 run.append(step)
                 last = k
             else:
-                made += [*self.make_part([run], last), *views]
-                made += self.make_part([[s] for s in pieces], k) if is_written else [(k, step)]
+                made += [*self.make_part(run, last), *views]
+                made += self.make_part([step], k, pieces) if pieces else [(k, step)]
                 run, views = [], []
-        made += [*self.make_part([run], last), *views]
+        made += [*self.make_part(run, last), *views]
         kept = set(drop_unused_views([step for _, step in made], self.plan.outputs))
         return [(k, step) for k, step in made if step in kept]
 
@@ -211,45 +212,45 @@ class NativeLines(Lines):
         home = self.plan.allocations.get(v.root)
         return v.root if home is None else home.argument or home.roots[0]
 
-    def make_part(self, runs: list[list[ProgramStep]], number: int) -> list[tuple[int, ProgramStep]]:
-        """Make a part of runs of steps, one run per thread. Returns the part as one step; [] if there are no steps."""
-        if not any(runs):
+    def address(self, v: Buffer, operands: dict[Buffer, str]) -> str:
+        """The C expression of a buffer's address; an array from outside the workspace becomes an operand."""
+        home = self.plan.allocations.get(v.root)
+        if home is not None and home.last is not None and home.argument is None:
+            return f"w + {self.base + (home.offset or 0) + v.offset}"
+        return f"{operands.setdefault(self.home(v), f'p{len(operands)}')} + {v.offset}"
+
+    def make_part(self, run: list[ProgramStep], number: int, pieces: Pieces | None = None) -> list[Any]:
+        """Make a part of a run of steps, or of one step in pieces. Returns it as a step; [] if there is none."""
+        if not run:
             return []
         name = f"part{len(self.program.parts)}"
         operands: dict[Buffer, str] = {}
+        count, steps, moves = pieces or (0, run, {})
 
         def place(v: Buffer) -> str:
-            kind, home = storage_type(v.shell.dtype), self.plan.allocations.get(v.root)
-            if home is not None and home.last is not None and home.argument is None:
-                return f"({kind} *)(w + {self.base + (home.offset or 0) + v.offset})"
-            base = operands.setdefault(self.home(v), f"p{len(operands)}")
-            return f"({kind} *)({base} + {v.offset})" if v.offset else f"({kind} *){base}"
+            move = f" + k * {moves[v]}" if v in moves else ""
+            return f"({storage_type(v.shell.dtype)} *)({self.address(v, operands)}{move})"
 
-        lines = [self.calls(run, thread, place) for thread, run in enumerate(runs)]
-        functions = [name] if len(runs) == 1 else [f"{name}_{thread}" for thread in range(len(runs))]
-        text = "\n".join(self.function(f, operands, calls) for f, calls in zip(functions, lines))
-        written = {self.home(v) for run in runs for step in run for v in step.write_operands}
+        size = max(0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED for step in run)
+        self.text.size = max(self.text.size, self.end + size)
+        calls = [self.program.writer.call(step, place, "own" if count else f"w + {self.end}") for step in steps]
+        text = self.function(name, operands, calls, count)
+        written = {self.home(v) for step in run for v in step.write_operands}
         writes = tuple(i for i, v in enumerate(operands) if v in written)
-        nodes = dict.fromkeys(step.node for run in runs for step in run if step.node is not None)
-        part = NativePart(functions, text, len(runs[0]), tuple(operands), writes, tuple(nodes))
+        nodes = tuple(dict.fromkeys(step.node for step in run if step.node is not None))
+        part = NativePart(name, text, len(run), count, (self.end, size), tuple(operands), writes, nodes)
         self.program.parts.append(part)
         call = f"{name}({', '.join(f'{{{i}}}' for i in range(len(operands)))})"
-        node = runs[-1][-1].node
-        return [(number, ProgramStep(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
+        return [(number, ProgramStep(call, tuple(operands), writes, scope={name: part}, node=run[-1].node, does=part))]
 
-    def calls(self, run: list[ProgramStep], thread: int, place: Callable[[Buffer], str]) -> list[str]:
-        """The lines of a run: one call per step. A loop gets workspace after that of the threads before."""
-        lines = []
-        for step in run:
-            size = 0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED
-            start = self.end + thread * size
-            self.text.size = max(self.text.size, start + size)
-            lines.append(self.program.writer.call(step, place, f"w + {start}"))
-        return lines
-
-    def function(self, name: str, operands: Mapping[Buffer, str], calls: Iterable[str]) -> str:
-        text = "".join(f"    {line}\n" for line in [*self.opening(operands), *calls, "return -1;"])
-        return f'extern "C" int {name}(char **objects, char *w, char *type)\n{{\n{text}}}\n'
+    def function(self, name: str, operands: Mapping[Buffer, str], calls: list[str], count: int) -> str:
+        """The function of a part. If it runs in pieces, there is a call for each, and maybe another for the last."""
+        if count:
+            last = f"if (k == {count - 1}) {calls[1]} else " if calls[1:] else ""
+            calls = [f"for (index k = first; k < stop; k++) {{ {last}{calls[0]} }}"]
+        more = ", index first, index stop, char *own" if count else ""
+        lines = "".join(f"    {line}\n" for line in [*self.opening(operands), *calls, "return -1;"])
+        return f'extern "C" int {name}(char **objects, char *w, char *type{more})\n{{\n{lines}}}\n'
 
     def opening(self, operands: Mapping[Buffer, str]) -> list[str]:
         """The first lines of a part: check the layout of arrays made elsewhere, and get pointers to all arrays."""

@@ -18,26 +18,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import Any
 
-from ....engine.core.graph import Graph
-from .buffer import Buffer, ProgramStep, Section, roots_of
+from .buffer import Buffer, ProgramStep, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, add_comment, control, indent_lines
-from .tiling import TiledLoop, in_rows, lower_to_blocks
+from .tiling import TiledLoop
 
 FEW = 256  # elements: below this, the overhead of the call dominates
 
 
-def text_of(
-    plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str],
-    threads: int, write: Callable[..., Lines] | None = None,
-) -> Text:  # fmt: skip
-    """The program of a plan. `Lines`, or the class `write`, emits its lines."""
+def text_of(plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str], program: Any) -> Text:
+    """The text of a program with that plan. The program's class of Lines emits it."""
     text = Text(plan.size)
-    body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)
+    body = program.lines(text, plan, dict(zip(arguments, names)), program)
     lines = indent_lines(body.lines(plan.steps))
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
@@ -58,9 +55,9 @@ class Lines:
     """
 
     def __init__(
-        self, text: Text, plan: MemoryPlan, names: dict[Buffer, str], threads: int, outside: Lines | None = None
+        self, text: Text, plan: MemoryPlan, names: dict[Buffer, str], program: Any, outside: Lines | None = None
     ) -> None:
-        self.text, self.plan, self.names, self.threads = text, plan, names, threads
+        self.text, self.plan, self.names, self.program = text, plan, names, program
         self.fresh: dict[Allocation, str] = {}
         self.wanted: dict[Allocation, str] = {}
         self.base = 0 if outside is None else outside.end
@@ -101,11 +98,7 @@ class Lines:
 
     def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> Lines:
         """The emitter for a branch or a loop inside these lines."""
-        return type(self)(self.text, plan, names, self.threads, self)
-
-    def section(self, graph: Graph) -> Section:
-        """The steps of a graph inside these lines."""
-        return in_rows(lower_to_blocks(graph))
+        return type(self)(self.text, plan, names, self.program, self)
 
     def quiet(self, step: ProgramStep) -> frozenset[str]:
         """The floating-point errors that a step ignores; for a loop, those of all its steps."""
@@ -218,14 +211,15 @@ class Lines:
 
 
 class LoopBody(Lines):
-    """Emits a loop's body. Its workspace arrives as arguments, because every worker has its own.
+    """Emits a loop's body. Its workspace arrives as arguments, because every thread has its own.
 
-    scratch    value in the workspace → its name
+    scratch    name of an array in the workspace → the value in it; w0, w1, … are the names in the body
     """
 
-    def __init__(self, text: Text, loop: TiledLoop):
-        super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
-        self.scratch: dict[Buffer, str] = {}
+    def __init__(self, lines: Lines, loop: TiledLoop):
+        super().__init__(lines.text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, None, lines)
+        self.counts = Counter()
+        self.scratch: dict[str, Buffer] = {}
 
     def quiet(self, step: ProgramStep) -> frozenset[str]:
         """No errors: the call of the loop is already inside errstate."""
@@ -235,24 +229,17 @@ class LoopBody(Lines):
         return f"{number}[:len({out})]"  # the last block is shorter
 
     def workspace(self, value: Buffer, allocation: Allocation) -> str:
-        x = value.shell
-        for other, name in self.scratch.items():
-            y = other.shell
-            home = self.plan.allocations[other.root].offset or 0
-            mine = (allocation.offset or 0) + value.offset
-            if home + other.offset == mine and (x.dtype, x.shape, x.strides) == (y.dtype, y.shape, y.strides):
-                return name
-        self.scratch[value] = f"w{len(self.scratch)}"
-        return self.scratch[value]
+        self.scratch.setdefault(kept := super().workspace(value, allocation), value)
+        return f"w{[*self.scratch].index(kept)}"
 
 
 def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     """Emit the functions of a loop: one block, a range of blocks, all blocks. Return the name of the last."""
     text, k = lines.text, lines.text.loops
     text.loops += 1
-    body = LoopBody(text, loop)
+    body = LoopBody(lines, loop)
     of_block = body.lines(loop.plan.steps)
-    scratch = [*body.scratch.values()]
+    scratch = [f"w{i}" for i in range(len(body.scratch))]
     arrays = [f"a{i}" for i in range(len(loop.cut))]
     sums = [f"p{i}" for i in range(len(loop.terms))]
 
@@ -262,10 +249,12 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
 
     evenly, rest = divmod(loop.length, loop.rows)
-    memory = worker_memory(lines, loop, body)
-    bounds = [str(evenly * worker // len(memory)) for worker in range(len(memory) + 1)]
-    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *own]) for w, own in enumerate(memory)]
-    together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
+    last = [f"share(blocks{k}, {evenly}, [{', '.join([*arrays, *sums])}], [{', '.join(body.scratch)}])"]
+    if rest:
+        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for m, v in body.scratch.items()]
+        last.append(f"block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
+    if any("dot" in step.scope for step in loop.plan.steps):  # several threads of BLAS would add in another order
+        last = ["with one_thread:", *(f"    {line}" for line in last)]
     text.defined += [
         f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
         *(line for line, _ in indent_lines(of_block or [("pass", None)])),
@@ -276,21 +265,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
         f"        block{k}({', '.join([*part('i:j', 'k'), *scratch])})",
         "",
         f"def loop{k}({', '.join([*arrays, *sums])}):",
-        f"    {together if len(shares) > 1 else f'blocks{k}({shares[0]})'}",
+        *(f"    {line}" for line in last),
+        "",
     ]
-    if rest:
-        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory[0])]
-        text.defined.append(f"    block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
-    text.defined.append("")
     return f"loop{k}"
-
-
-def worker_memory(lines: Lines, loop: TiledLoop, body: LoopBody) -> list[list[str]]:
-    """For each worker of a loop, the names of its own arrays. They lie after the workspace of the surrounding lines."""
-    workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
-    size = -(-loop.plan.size // 64) * 64
-    if body.scratch:
-        lines.text.size = max(lines.text.size, lines.end + size * workers)
-    starts = [lines.end + size * worker for worker in range(workers)]
-    offsets = {v: (loop.plan.allocations[v.root].offset or 0) + v.offset for v in body.scratch}
-    return [[lines.text.at(v.shell, start + offset) for v, offset in offsets.items()] for start in starts]

@@ -14,11 +14,8 @@ from __future__ import annotations
 
 import ctypes
 import linecache
-import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
-from contextvars import copy_context
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
@@ -28,13 +25,14 @@ from types import CodeType
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
-from ....engine.base.threads import pool
+from ....engine.base.threads import get_num_threads, helpers, share
 from ....engine.core.graph import Graph
 from ....engine.ops import Input
 from ....engine.tensor.precision import widen_graph
 from .buffer import ProgramStep, Section
-from .emit import text_of
+from .emit import Lines, text_of
 from .memory_plan import MemoryPlan, plan
 from .source import Text
 from .tiling import in_rows, lower_to_blocks
@@ -50,21 +48,18 @@ class OneThread:
         self.lock, self.inside, self.before = Lock(), 0, 1
 
     def __enter__(self) -> None:
-        control = controls()
-        if control is not None:
-            with self.lock:
-                self.inside += 1
-                if self.inside == 1:
-                    self.before = control[0]()
-                    control[1](1)
+        get, set_to = controls()
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                self.before = get()
+                set_to(1)
 
     def __exit__(self, *_: Any) -> None:
-        control = controls()
-        if control is not None:
-            with self.lock:
-                self.inside -= 1
-                if self.inside == 0:
-                    control[1](self.before)
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                controls()[1](self.before)
 
 
 one_thread = OneThread()
@@ -78,8 +73,8 @@ def wants_one(steps: Iterable[ProgramStep]) -> bool:
 
 
 @cache
-def controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """Functions that get and set the number of threads; None if NumPy does not use its bundled OpenBLAS."""
+def controls() -> tuple[Callable[[], int], Callable[[int], Any]]:
+    """Functions that get and set the number of threads; they do nothing if NumPy does not use its bundled OpenBLAS."""
     package = Path(np.__file__).parent
     for path in (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")):
         library = ctypes.CDLL(str(path))  # already loaded by NumPy
@@ -87,9 +82,8 @@ def controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
             get = getattr(library, f"{before}openblas_get_num_threads{after}", None)
             set_to = getattr(library, f"{before}openblas_set_num_threads{after}", None)
             if get is not None and set_to is not None:
-                set_to.restype = None
                 return get, set_to
-    return None
+    return int, int
 
 
 _number = count()
@@ -98,12 +92,14 @@ _number = count()
 class Program:
     """A compiled graph: it maps the inputs' arrays to the outputs' arrays; an output that is None stays None.
 
-    threads    number of threads that share the blocks of large loops
+    threads    number of threads that share the blocks of large loops; None: get_num_threads(), at each call
     into       index of an output → index of the input whose array it overwrites, after the last read of the old value:
                a parameter's next value, an optimiser's state
     """
 
-    def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
+    lines: type[Lines] = Lines
+
+    def __init__(self, graph: Graph, threads: int | None = None, into: Mapping[int, int] | None = None):
         self.graph, self.threads, self.into = graph, threads, dict(into or {})
         section = self.section(widen_graph(graph))
         self.plan: MemoryPlan = plan(section, self.into)
@@ -118,7 +114,7 @@ class Program:
 
     def emit(self, section: Section) -> Text:
         """The source text of the planned steps."""
-        return text_of(self.plan, section.arguments, names(self.graph), self.threads)
+        return text_of(self.plan, section.arguments, names(self.graph), self)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         for i in self.whole:
@@ -154,7 +150,8 @@ class Program:
 
     def bind(self, workspace: Workspace) -> dict[str, Any]:
         """Name in the text → the object it stands for, given a workspace."""
-        return {"at": workspace.at, "handed": ArrayRecycler, "together": together}
+        self.loops = LoopRunner(self.threads)
+        return {"at": workspace.at, "handed": ArrayRecycler, "one_thread": one_thread, "share": self.loops}
 
     @cached_property
     def code(self) -> CodeType:
@@ -169,12 +166,6 @@ class Program:
     def peak_bytes(self) -> int:
         """Bytes of the workspace and of the arrays made for the caller."""
         return self.plan.peak_bytes + self.text.size - self.plan.size
-
-
-@lru_cache(maxsize=256)
-def program(graph: Graph, threads: int = 1) -> Program:
-    """The program of a graph, cached."""
-    return Program(graph, threads)
 
 
 def names(graph: Graph) -> list[str]:
@@ -217,21 +208,37 @@ class ArrayRecycler:
         return np.ndarray(self.shape, self.dtype, owner, 0, self.strides)
 
 
-@cache
-def helpers(workers: int) -> Executor:
-    """A pool of threads that run blocks."""
-    return pool(workers, "minigrad")
+class LoopRunner:
+    """Runs the blocks of the loops of a program, on several threads if there are enough blocks.
+
+    threads    number of threads; None: get_num_threads(), at each run
+    own        id of a loop's function → for each thread, the arrays in which the loop keeps its temporary results
+    nbytes     bytes of these arrays but for the first thread's, which are in the workspace of the program
+    """
+
+    def __init__(self, threads: int | None):
+        self.threads, self.nbytes = threads, 0
+        self.own: dict[int, list[list[np.ndarray]]] = {}
+
+    def __call__(
+        self, blocks: Callable[..., Any], count: int, arrays: Iterable[Any], scratch: list[np.ndarray]
+    ) -> None:
+        """Call blocks(*arrays, first, stop, *scratch) on ranges that together cover 0 to count."""
+        number = self.threads or get_num_threads()
+        threads = min(number, count // 2)  # with 2 or 3 blocks, threads do not pay off
+        if threads < 2:
+            blocks(*arrays, 0, count, *scratch)
+            return
+        own = self.own.setdefault(id(blocks), [scratch])
+        for _ in range(len(own), threads):
+            own.append(copy_layout(scratch))
+            self.nbytes += own[-1][0].base.nbytes if scratch else 0  # type: ignore[union-attr]
+        share(lambda first, stop, slot: blocks(*arrays, first, stop, *own[slot]), count, threads, helpers(number - 1))
 
 
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
-    os.register_at_fork(after_in_child=helpers.cache_clear)
-
-
-def together(f: Callable[..., Any], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
-    """Run f on all argument tuples concurrently, on `mine` in this thread. Returns the result for `mine`."""
-    waiting = [helpers(len(others)).submit(copy_context().run, f, *args) for args in others]
-    try:
-        return f(*mine)
-    finally:
-        for other in waiting:
-            other.result()
+def copy_layout(arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """New arrays that overlap each other in memory as these do."""
+    bounds = [byte_bounds(x) for x in arrays]
+    low = min((first for first, _ in bounds), default=0) // 64 * 64  # the workspace begins at such an address
+    memory = Workspace(max((last for _, last in bounds), default=0) - low)
+    return [memory.at(x.__array_interface__["data"][0] - low, x.shape, x.dtype, x.strides) for x in arrays]

@@ -38,7 +38,7 @@ LARGE = 1 << 16  # bytes: an array of at least this size is deleted after its la
 RECYCLED = 1 << 20  # bytes: an array of at least this size is reused once the caller has released it
 KNOWN: dict[str, Any] = {
     "empty": np.empty, "errstate": np.errstate, "len": len, "range": range, "reversed": reversed,
-    **dict.fromkeys(("at", "handed", "together")),  # the program defines these
+    **dict.fromkeys(("at", "handed", "one_thread", "share")),  # the program defines these
 }  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def emit_graph(
     names    preferred names of the outputs
     """
     outputs = tuple(y if k or op.effect else None for y, k in zip(graph.outputs, keep, strict=True))
-    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with the effects that outputs wait for
+    section = lines.program.section(optimised(Graph(graph.inputs, outputs)))  # with the effects that outputs wait for
     read = tuple(y if k else None for y, k in zip(section.outputs, keep))
     planned = plan(Section(section.arguments, section.steps, read), {})
     inner = lines.among(planned, dict(zip(section.arguments, given, strict=True)))
