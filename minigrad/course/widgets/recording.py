@@ -23,7 +23,7 @@ from ...engine.core.node import place
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, ignore_late_stops, stop
 
-MOST_PRINTED = 2000  # characters of output that a step holds
+MOST_PRINTED = 2000  # characters of output that a step shows
 MOST_LINES = 2000  # lines that may run before a function counts as endless
 SECONDS = 10.0  # time limit, for code whose lines Python does not trace
 
@@ -56,7 +56,7 @@ class LineEvent:
 
 @dataclass(frozen=True)
 class OpEvent:
-    """An op has computed ys from xs. Its box and those of xs, the operands, have the values of that moment."""
+    """An op has computed ys from xs. Its box and the boxes of its operands have the values of that moment."""
 
     line: int
     box: Box
