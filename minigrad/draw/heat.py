@@ -67,7 +67,7 @@ def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
 
 
 def sign(mark: str) -> str:
-    """What a small cell shows of a mark: −, ∞, −∞, ?, or nothing."""
+    """The short form of a mark, for a small cell: −, ∞, −∞, ?, or nothing."""
     return re.match("−?[?∞]?", mark)[0]  # type: ignore[index]
 
 
