@@ -29,9 +29,9 @@ from minigrad.course import widgets
 from minigrad.course.journal import place
 from minigrad.draw.listing import Entry, Listing, Scope
 
-MISSING = "{} is not installed here. It printed:\n"
+MISSING = "{} is not installed here. When the lesson was written, these lines printed:\n"
 DIFFERENT = "The lesson's author saw something else:\n"
-RAISED = "This {} cannot run it ({}).\nIt printed, when the lesson was written:\n"
+RAISED = "This version of {} cannot run these lines ({}).\nWhen the lesson was written, they printed:\n"
 
 
 def show(package: str, name: str, f: Callable[[Any], object]) -> None:

@@ -13,8 +13,9 @@ VIEW = "GraphView(7 nodes, 2 groups; The graph of a call of cube)"
 SHOWN = {  # output → the `double` of an imitation of JAX; None: JAX is not installed
     f"{DONE}a view": lambda x: 2 * x,
     f"6.0\ndone\nThe lesson's author saw something else:\n{DONE}a view": lambda x: 3 * x,
-    f"This JAX cannot run it (KeyError).\nIt printed, when the lesson was written:\n{DONE}{VIEW}": {}.__getitem__,
-    f"JAX is not installed here. It printed:\n{DONE}{VIEW}": None,
+    "This version of JAX cannot run these lines (KeyError).\nWhen the lesson was written, they printed:\n"
+    f"{DONE}{VIEW}": {}.__getitem__,
+    f"JAX is not installed here. When the lesson was written, these lines printed:\n{DONE}{VIEW}": None,
 }
 
 

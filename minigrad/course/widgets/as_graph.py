@@ -39,7 +39,7 @@ class TraceError(Exception):
         elif type(error).__module__.partition(".")[0] in READERS:
             message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
         self.line = own_line(frames, code)
-        at = f"line {self.line - code.co_firstlineno + 1} needs a value, and there is none while tracing. "
+        at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
         super().__init__(at * (self.line > 0 and name in NEEDS_VALUE) + (message or name))
 
 

@@ -188,7 +188,7 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
-    say += " A view as a result is not built: each call takes it after the run." * ("a view" in right.unbuilt.values())
+    say += " A view in the result is not built: each call makes it at the end." * ("a view" in right.unbuilt.values())
     return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unbuilt]})
 
 
@@ -249,7 +249,7 @@ def compare_results(left: str, right: str) -> str:
         is_number(left) and is_number(right) and float(left.replace("−", "-")) == float(right.replace("−", "-"))
     ):
         return f"Both have the same result: {left}. "
-    why = "Python that is no op ran when the function was traced, and not when the graph ran"
+    why = "Python code that is no op ran while the function was traced, but not when the graph ran"
     return f"The results differ, {left} eagerly and {right} from the graph: {why}. "
 
 

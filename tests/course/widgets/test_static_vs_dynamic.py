@@ -277,7 +277,7 @@ def test_a_result_that_is_a_view_is_the_same_in_both_and_is_not_called_unused(f)
     widget = StaticVsDynamic(f, mg.tensor([[1.0, 2.0], [3.0, 4.0]]))
 
     (built,) = [
-        say for say in says(widget) if "A view as a result is not built: each call takes it after the run." in say
+        say for say in says(widget) if "A view in the result is not built: each call makes it at the end." in say
     ]
     assert says(widget)[-1].startswith("Both have the same result: [")
     assert ("What nothing uses is not built." in built) == (f is two_views)
