@@ -1,7 +1,8 @@
 """Small arrays as heat maps: a cell for each entry, shaded by its magnitude.
 
-A mark in each cell shows ∞, −∞, ? for NaN, and the sign: a minus. In an array of at most nine entries, the mark is the
-number in two digits. The darkest cell is the largest of its own array, so shades show patterns.
+A cell has a mark if its number is negative (−), infinite (∞, −∞) or NaN (?). In an array of at most nine
+entries, the mark is the number in two digits. The darkest cell is the largest of its own array, so shades show
+patterns.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class AsGraph:
         self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
         captions = {**self.run.branches, **{id[1:]: f"not built: {why}" for id, why in self.unbuilt.items()}}
         picture = Picture((*ghosts, *self.picture.boxes), self.picture.arrows)
-        return self.lit(draw_half(picture, "r", lines, captions) if self.picture.boxes else "", captions)
+        return self.mark_branches(draw_half(picture, "r", lines, captions) if self.picture.boxes else "", captions)
 
     def ghosts(self, left: EagerRun) -> list[Box]:
         """Boxes for ops of the eager run that the graph dropped; none if the graph has branches or loops."""
@@ -99,7 +99,7 @@ class AsGraph:
         is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
         return [replace(box, id=f"not {box.id}", name="", value="") for box in gone if is_all]
 
-    def lit(self, drawn: str, captions: dict[str, str]) -> str:
+    def mark_branches(self, drawn: str, captions: dict[str, str]) -> str:
         """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""
         for box in self.unbuilt:
             drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')

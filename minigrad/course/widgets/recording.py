@@ -80,11 +80,11 @@ Event = LineEvent | OpEvent | PrintEvent
 class RunRecording:
     """What happened while a function ran.
 
-    given     its arguments that are tensors, each with a box that has its value before the run
+    given     the arguments that are tensors, each with a box that has the value before the run
     names     id of a tensor → the function's last variable name for it
-    result    its return value; None if it raised. `text` has its leaves
-    made      what its ops computed
-    error     the exception that it raised, if any
+    result    the return value; None if the function raised. `text` has its leaves
+    made      the results of its ops
+    error     the exception that the function raised, if any
     """
 
     events: list[Event] = field(default_factory=list)

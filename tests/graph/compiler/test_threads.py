@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
-def chosen(monkeypatch):
+def reset_number(monkeypatch):
     monkeypatch.setattr(threads, "chosen", {})
 
 

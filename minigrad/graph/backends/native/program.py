@@ -112,7 +112,7 @@ class NativePart:
 
         def call(*arrays: Any) -> None:
             given = objects(*map(id, arrays)), address, array_type
-            misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece: it only checks the arrays
+            misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece runs, only the check of arrays
             if misfit < 0 < pieces:
                 share(run, pieces, given, own)
             if misfit >= 0:
