@@ -66,7 +66,7 @@ COSTS: dict[str, Callable[[list[str], int], Found]] = {
     "bytes": alive,
     "first": first_calls,
     "threads": threads,
-    "cores": of_its_own("cores", "native loops on two threads: of the time on one"),
+    "cores": of_its_own("cores", "native loops on two threads, relative to one"),
     "session": of_its_own("session", "Session.run: µs a call"),
     "profiler": of_its_own("profiler", "the chain under a profiler"),
     "checkpoint": of_its_own("checkpoint", "64 layers in 8 checkpoints: CPU time and bytes, of none"),

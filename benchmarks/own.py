@@ -149,7 +149,7 @@ def peak(run: Any) -> int:
 
 
 def deal(run: Callable[..., Any], count: int, threads: int, others: Any) -> None:
-    """As `share`, in even shares of two threads: the caller's CPU time is then what passes on idle cores."""
+    """Like `share`, but two threads get equal shares: then the caller's CPU time is the wall time on idle cores."""
     ranges = [(count * i // 8, count * (i + 1) // 8) for i in range(8)]
     half = others.submit(lambda: [run(*ends, 1) for ends in ranges[1::2]])
     for ends in ranges[::2]:

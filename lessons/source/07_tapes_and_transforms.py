@@ -657,8 +657,8 @@ def nested_transforms(torch):
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ### The same in JAX
 #
-# A transform of ours shows you no graph. One of JAX does, if you ask: JAX runs your function once, on symbols, and
-# writes down its operations. This record is the *jaxpr*, and `GraphView(f, x)` draws it. For `cube` it has a single
+# Our transforms show you no graph. JAX can show one: it runs your function once, on symbols, and writes down its
+# operations. This record is the *jaxpr*, and `GraphView(f, x)` draws it. For `cube` it has a single
 # operation. `jax.grad(cube)` is a function too, so it has a jaxpr of its own. How many operations do you expect there,
 # and is x³ still one of them?
 
@@ -691,10 +691,10 @@ def slope_in_jax(jax):
 
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Four, and the first of them is x³. Nobody reads it: a record has everything that ran. A compiler removes what nobody
-# needs (lesson 13), and so two multiplications are left. The other three operations are 3 · x², times the 1 that
-# backward starts from, as in our picture of the slope. The groups tell how JAX made them: `jvp` went forward, as in
-# lesson 05, and `transpose(jvp)` goes the same way back.
+# Four, and the first of them is x³. Nobody reads it, but a record has everything that ran. The compiler removes what
+# nobody needs (lesson 13), and so two multiplications are left. The other three operations are 3 · x², times the 1
+# that backward starts from, as in our picture of the slope. The groups show how JAX made the operations: `jvp` went
+# forward, as in lesson 05, and `transpose(jvp)` goes the same way back.
 #
 # To draw a function of your own, see [Your own graphs](../docs/your_own_graphs.md).
 

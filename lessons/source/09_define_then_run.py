@@ -572,8 +572,8 @@ def define_then_run(torch):
 # ### The same in TensorFlow
 #
 # TensorFlow 2 still runs the graphs of 2016. Here are tanh(w · x) and its gradient, with the lines of this lesson. We
-# feed 0.5 for x, and for the loss, a node *inside*, we feed 0. We feed nothing for w. What does a run give for the
-# gradient of w?
+# feed 0.5 for x, and 0 for the loss, which is a node *inside* the graph. We feed nothing for w. What does a run give
+# for the gradient of w?
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -600,9 +600,9 @@ def gradient_in_tensorflow(tf):
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # (1 − 0 · 0) · 0.5 = 0.5. The way back reads the loss and does not compute it again, so nothing before the loss is
-# needed, and no value of w is missed. (Our own graph gives 0.5 too.) In TensorFlow's graph the gradient is a group,
+# needed, not even a value of w. (Our own graph gives 0.5 too.) In TensorFlow's graph the gradient is a group,
 # named `gradients`. TensorFlow also built what nobody asked for: the gradient of x, and two empty shapes, `[]`, that no
-# node reads. A run leaves them out.
+# node reads. A run does not compute them.
 #
 # To draw a graph of your own, see [Your own graphs](../docs/your_own_graphs.md).
 

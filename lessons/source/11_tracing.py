@@ -647,7 +647,7 @@ def traces_in_pytorch(torch):
 # ### The same in TensorFlow
 #
 # AutoGraph comes from TensorFlow, so `bent` needs no change there. `GraphView` draws the graph that a call with 3 runs,
-# and at 3 no exponential is computed. Will there be one in the picture?
+# and at 3 no exponential is computed. Will the picture have an exponential?
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -677,7 +677,7 @@ def bent_in_tensorflow(tf):
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Yes. `cond` is a group with both branches in it, and one trace serves both numbers. PyTorch cuts the graph at this
-# `if` instead: `GraphView(torch.compile(bent), x)` shows two graphs, and names the line that parts them. In JAX the
+# `if` instead: `GraphView(torch.compile(bent), x)` shows two graphs, and names the line between them. In JAX the
 # `if` is an error, as the table says.
 #
 # To draw a function of your own, see [Your own graphs](../docs/your_own_graphs.md).

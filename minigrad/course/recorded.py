@@ -5,8 +5,8 @@
         \"\"\"tensor(3.)\"\"\"
         print(torch.ones(3).sum())
 
-The docstring is what the function printed when the lesson was written. If it returns a GraphView, recordings/ has that
-graph. `scripts/record` writes both, and the tests compare them with the framework's output.
+The docstring is what the function printed when the lesson was written. If the function returns a GraphView, the folder
+recordings/ has its graph. `scripts/record` writes both; the tests compare them with the framework's output.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from minigrad.course import widgets
 from minigrad.course.journal import place
 from minigrad.draw.listing import Entry, Listing, Scope
 
-MISSING = "{} is not installed here. It printed:\n"
+MISSING = "{} is not installed here. When the lesson was written, these lines printed:\n"
 DIFFERENT = "The lesson's author saw something else:\n"
-RAISED = "This {} cannot run it ({}).\nIt printed, when the lesson was written:\n"
+RAISED = "This version of {} cannot run these lines ({}).\nWhen the lesson was written, they printed:\n"
 
 
 def show(package: str, name: str, f: Callable[[Any], object]) -> None:
@@ -66,7 +66,7 @@ def run(f: Callable[[Any], object], package: str) -> tuple[str, Any]:
 
 
 def recording(f: Callable[[Any], object]) -> tuple[str, widgets.GraphView | None]:
-    """The docstring of f, and the recorded view, if there is one. Raises ValueError if f has no docstring."""
+    """The docstring of f, and the recorded view if f has one. Raises ValueError if f has no docstring."""
     if not f.__doc__:
         raise ValueError(f"{f.__name__} needs a docstring: what it prints where its framework is installed")
     path = Path(__file__).with_name("recordings") / f"{f.__name__}.json"

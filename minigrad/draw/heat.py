@@ -1,7 +1,8 @@
 """Small arrays as heat maps: a cell for each entry, shaded by its magnitude.
 
-A mark in each cell shows ∞, −∞, ? for NaN, and the sign: a minus. In an array of at most nine entries, the mark is the
-number in two digits. The darkest cell is the largest of its own array, so shades show patterns.
+A cell has a mark if its number is negative (−), infinite (∞, −∞) or NaN (?). In an array of at most nine
+entries, the mark is the number in two digits. The darkest cell is the largest of its own array, so shades show
+patterns.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
 
 
 def sign(mark: str) -> str:
-    """What a small cell shows of a mark: −, ∞, −∞, ?, or nothing."""
+    """The short form of a mark, for a small cell: −, ∞, −∞, ?, or nothing."""
     return re.match("−?[?∞]?", mark)[0]  # type: ignore[index]
 
 

@@ -3,8 +3,8 @@
 A graph that is too large to show becomes a tree in which every level is small. Groups can be opened, and only what has
 been opened is laid out and drawn.
 
-A part is what one line of code made. Without lines, or if a line made too many ops, a part is a stretch of the graph:
-it begins and ends where few values pass, as between two layers.
+A part holds the ops of one line of code. If lines are unknown, or one line made too many ops, a part is a stretch of
+the graph: it begins and ends where few values pass, as between two layers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .listing import Entry, Listing, Path
 
 LONGEST_BLOCK = 64  # children in one block of a repetition
 WORTH = 4  # boxes that a repetition must save
-CROWD = 20  # children of one group; more are split into parts
-BLOCKS = 100  # blocks of a repetition
+CROWD = 20  # most children of one group; more are split into parts
+BLOCKS = 100  # most blocks of a repetition
 PARTS = 12  # parts of a group
-MOST_LEAVES = 8  # leaves beside parts
-MOST_LINES = 200  # lines of code that may become parts
+MOST_LEAVES = 8  # most leaves next to parts
+MOST_LINES = 200  # most lines of code that become parts
 LINE = re.compile(r"line (\d+) of (.*?, in \S+?)(?:: |$)")
 
 
@@ -142,8 +142,8 @@ def meeting(root: NodeGroup, groups: Sequence[NodeGroup]) -> NodeGroup:
 
 
 def let_out(group: NodeGroup, entries: Sequence[Entry], are_few: bool) -> None:
-    """Move loose leaves to the outer group: of a repetition, if they are fewer than its blocks, which share them; and
-    of a line of code, if the graph has few leaves."""
+    """Move loose leaves to the outer group: out of a repetition, if its blocks share them (fewer leaves than blocks);
+    out of a line of code, if the graph has few leaves."""
     loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
     if group.kind == "line":
         loose = [child for child in loose if are_few and entries[child].kind == "leaf"]
@@ -246,7 +246,7 @@ def block_name(block: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> st
 
 
 def split(children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int) -> list[int | NodeGroup]:
-    """Fold repetitions; if more than `crowd` children are left, make parts of lines of code, or else stretches."""
+    """Fold repetitions; if more than `crowd` children remain, group them by line of code, or else into stretches."""
     folded = fold_repetitions(children, entries)
     if len(folded) <= crowd:
         return folded
@@ -278,7 +278,10 @@ def by_line(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> li
 
 
 def merge_cycles(uses: Iterable[tuple[str, str]], names: Iterable[str]) -> dict[str, str]:
-    """Name → one name for all names of a cycle of uses; at most MOST_LINES cycles are merged."""
+    """Name → name of its part. `uses` are pairs of names; all names in a cycle of uses form one part.
+
+    Merges at most MOST_LINES cycles.
+    """
     part = {each: each for each in names}
     for _ in range(MOST_LINES):
         graph: dict[str, set[str]] = {each: set() for each in part.values()}
@@ -304,7 +307,7 @@ def reads(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> Iter
 def stretches(
     children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int, passing: Sequence[int] = ()
 ) -> list[int | NodeGroup]:
-    """If there are more than `crowd` children, group them in stretches; but not the result, nor a few repetitions."""
+    """Group more than `crowd` children into stretches, but leave out the result, and repetitions if they are few."""
     if len(children) <= crowd:
         return children
     alone = [i for i, child in enumerate(children) if isinstance(child, NodeGroup) and child.kind == "repeat"]
@@ -326,8 +329,8 @@ def stretches(
 
 
 def count_passing(children: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> list[int]:
-    """For each child, how many of the earlier ones are read by it or by a later one."""
-    last = list(range(len(children)))  # child → the last one that reads it
+    """For each child, how many earlier children are read by this child or by a later one."""
+    last = list(range(len(children)))  # child → the last child that reads it
     for reader, read in reads(children, entries):
         last[read] = max(last[read], reader)
     ends = Counter(last)
@@ -337,7 +340,7 @@ def count_passing(children: Sequence[int | NodeGroup], entries: Sequence[Entry])
 def as_part(
     kind: str, children: Sequence[int | NodeGroup], inner: list[int | NodeGroup], entries: Sequence[Entry]
 ) -> NodeGroup:
-    """Children as a part, which is named by what it is; `inner`: the same children in groups."""
+    """A part made of these children, with its name; `inner`: the same children in groups."""
     ops = [op for child in children for op in ops_in(child, entries)]
     if ops:
         return NodeGroup(kind, part_name(kind, children, [entries[op] for op in ops]), children=inner)
@@ -346,7 +349,7 @@ def as_part(
 
 
 def part_name(kind: str, children: Sequence[int | NodeGroup], ops: Sequence[Entry]) -> str:
-    """Its line of code; its first and last module; its lines; or its most frequent ops, such as 5 @, 2 tanh."""
+    """The first of these that it has: a line of code, modules, a range of lines, frequent ops such as 5 @, 2 tanh."""
     line, *others = lines = dict.fromkeys(op.line for op in ops)
     if kind == "line" and not others:
         return line.partition(": ")[2].removeprefix("return ") or line
@@ -362,7 +365,7 @@ def part_name(kind: str, children: Sequence[int | NodeGroup], ops: Sequence[Entr
 
 
 def leave_few(children: list[int | NodeGroup], entries: Sequence[Entry], crowd: int) -> list[int | NodeGroup]:
-    """If there are too many children, or many leaves beside parts, group the leaves; then stretches, if need be."""
+    """Group the leaves if there are too many children, or many leaves next to parts; then make stretches if needed."""
     leaves = [child for child in children if isinstance(child, int) and entries[child].path is None]
     has_parts = any(isinstance(child, NodeGroup) and child.kind in ("line", "stretch") for child in children)
     if len(leaves) > (MOST_LEAVES if has_parts else 1 if len(children) > crowd else len(children)):

@@ -91,7 +91,7 @@ class EntryList:
         self.numbers: dict[int, int] = {}  # id of an entry → its number
 
     def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
-        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError for too many."""
+        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError above `most`."""
         if id(entry) not in self.numbers:
             entry.inputs = tuple([self.add(x) for x in operands])
             if len(self.entries) == self.most:

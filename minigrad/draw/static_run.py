@@ -2,7 +2,7 @@
 
 minigrad's own are in course/widgets/own_runs.py; those of other frameworks are in readers/*_runs.py. Each module has
 
-    title               of the panel with the static graph
+    title               the title of the panel with the static graph
     is_tensor(x)        whether x is one of its tensors
     describe(x)         a box for a tensor or a number, without id and name
     names(f)            id of each tensor that f can reach → its name
@@ -39,12 +39,12 @@ class StaticRun:
     order      the boxes of ops, in the order in which they run
     lines      box of an op → the line of the user's code that built it
     results    what the run returned, without the lists and dictionaries around
-    effects    boxes that are in the graph for what they do, such as to print
+    effects    boxes that are in the graph for their effects, such as printing
     branches   box of an if → what its branches do: true: + 1 | false: as it is
     taken      box of an if → the branch that ran, such as true
     inner      box of an if or of a loop → the lines inside
     prints     box → what it printed in this run
-    box_of     a value of the framework's graph → its box, or an input or a number that has no place yet
+    box_of     a value of the framework's graph → the id of its box; or the box, for a number or an unused input
     drops      whether the graph leaves out ops that no result needs
     """
 
@@ -62,7 +62,7 @@ class StaticRun:
     drops: bool = False
 
     def place(self, x: Any) -> str:
-        """The id of a value's box. An input gets its box at its first use, a number another one at each use."""
+        """The id of a value's box. An input gets its box at its first use; a number gets a new box at each use."""
         box = x if isinstance(x, Box) else self.box_of[x]
         if isinstance(box, str):
             return box
@@ -94,7 +94,7 @@ def op_box(sign: str, results: Sequence[Box]) -> Box:
 
 
 def reachable(f: Any) -> dict[str, Any]:
-    """The variables that a function reads outside its own; for a method, also self."""
+    """The global and enclosing variables that a function reads; for a method, also self."""
     found = getclosurevars(f)
     return {**found.globals, **found.nonlocals, **({"self": f.__self__} if ismethod(f) else {})}
 

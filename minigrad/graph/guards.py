@@ -73,7 +73,7 @@ class Guards:
         self.specs, self.learned = self.specs_now(), self.learned_now()
 
     def watch_methods(self, classes: set[Any]) -> set[Any]:
-        """Watch the methods of minigrad's classes among these, their bases and those noted. Returns the user's."""
+        """Watch the methods of minigrad's classes among these, their bases and `counted`. Returns the other classes."""
         classes |= {x() for x, *_ in self.counted if isinstance(x(), type)}
         ours = {base for kind in classes for base in kind.__mro__ if base.__module__.startswith("minigrad.")}
         self.counted += [(ref(kind), "methods", observe(kind, "methods")) for kind in ours]

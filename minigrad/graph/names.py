@@ -38,7 +38,7 @@ OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
 CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "writeable"})
-# REFLECTION: names with which code can read any attribute; TEXT: those that compare or print all fields of a record
+# REFLECTION: names with which code can read any attribute; TEXT: names that compare or print all fields of a record
 REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps MATCH_CLASS".split())  # noqa: SIM905
 REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
 TEXT = set("repr str format print hash FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
@@ -140,7 +140,7 @@ class NameSnapshot:
         return NameSnapshot(self.f, self.classes, self.read, self.assigned)
 
     def constants(self) -> Iterator[str]:
-        """Texts on the variables whose numbers and strings no run compares, in themselves or in a container."""
+        """Texts about variables whose numbers and strings, alone or in a container, no run compares."""
         for n, x in chain.from_iterable(zip(names, look()) for names, look in self.variables):
             parts = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple | set) else (x,)
             if any(isinstance(part, Number | str) for part in parts):

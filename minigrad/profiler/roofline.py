@@ -253,8 +253,8 @@ def draw_roofline(
 ) -> str:
     """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes.
 
-    A roof that bounds no op is faint. Without measured times, a line from below to its bound stands for each op. Ops
-    `before` fusing that are not in `found` are rings, each with a line to the op that it became part of.
+    A roof that bounds no op is faint. Without measured times, each op is a vertical line up to its bound. Ops
+    `before` fusion that are not in `found` are rings, each with a line to the op that it became part of.
     """
     parts, peak = list[str](), f"peak {rate(machine.peak)}"
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))

@@ -67,7 +67,7 @@ class GraphBuilder(PullbackBuilder):
     edited      id → a captured tensor that a run edits
     born        id → a tensor or module created while building
     detached    id of y = x.detach() of a tensor x with a value → (y, the builder that was active, x)
-    looks       id of a y in `detached` → its symbol in this graph, a view of x
+    looks       id of a y in `detached` → its symbol in this graph, which is a view of x
     renewed     id → a tensor with a value that was edited. All nested builders share `detached` and `renewed`
     stands      id of an argument → the outside tensor that it starts as
     grads       id of a leaf → (the leaf, its .grad at this point)

@@ -31,9 +31,9 @@ Recording = tuple[str, str]
 class Cell:
     """A cell of a lesson for another framework.
 
-    name       of its function
+    name       the name of the function in the cell
     text       the docstring of the function
-    package    the package that the function is called with
+    package    the package that the function takes as its argument
     source     the whole cell
     """
 
@@ -52,19 +52,19 @@ def cells_of(lesson: Path) -> Iterator[Cell]:
             yield Cell(f.name, ast.get_docstring(f) or "", PACKAGES[word[1]], source.strip("\n"))
 
 
-def recorded(cell: Cell) -> Recording:
-    """What is stored."""
+def read_recording(cell: Cell) -> Recording:
+    """The text and the graph that are stored for a cell."""
     path = FOLDER / f"{cell.name}.json"
     return cell.text, path.read_text("utf-8") if path.exists() else ""
 
 
 def record(cell: Cell) -> Recording:
-    """What the cell prints and shows here. Its framework must be installed."""
+    """The text that the cell prints and the graph that it shows, from a run. Its framework must be installed."""
     with tempfile.TemporaryDirectory() as folder:
         text, view = recordings.run(function_of(cell, Path(folder)), cell.package)
     if view is None:
         return text, ""
-    if text != cell.text:  # with another docstring, the lines that the graph names may have other numbers
+    if text != cell.text:  # a new docstring may shift the lines that the graph names
         return record(replace(cell, text=text, source=with_docstring(cell, text, cell.source)))
     return text, json_of(view.overview.listing)
 
@@ -96,7 +96,7 @@ def json_of(listing: Listing) -> str:
 
 
 def row(entry: Entry, scopes: list[Scope]) -> dict[str, Any]:
-    """The fields of an entry that differ from their defaults. Its line is of a cell, as in a notebook."""
+    """The fields of an entry that differ from their defaults. The line is named as in a notebook: "of a cell"."""
     values = {field.name: getattr(entry, field.name) for field in fields(Entry) if field.name != "thing"}
     defaults = {field.name: field.default for field in fields(Entry)}
     values["line"] = entry.line.replace(f" of {FILE},", " of a cell,")

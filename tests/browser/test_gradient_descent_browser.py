@@ -61,7 +61,7 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(show):
     )
     page.get_by_role("slider", name="learning rate").focus()
     page.keyboard.press("End")
-    expect(outcome).to_contain_text("It runs away: the move of step 2 leads ten pictures off.")
+    expect(outcome).to_contain_text("It runs away: step 2 ends more than ten picture widths away.")
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
     expect(page.locator(".mg-say")).to_contain_text("outside the picture")

@@ -65,7 +65,7 @@ def test_the_bubble_is_hatched_and_counted_and_all_of_it_is_seen_on_a_phone(show
     counts = page.locator('[data-id^="idle"]')
     assert page.locator(".mg-outlined").count() == 32  # the plan
     rows = [page.locator(f"[data-id=f{i}-0-0] .mg-frame").bounding_box() for i in range(2)]
-    assert rows[1]["y"] - rows[0]["y"] >= 24  # it was 14, and labels touched
+    assert rows[1]["y"] - rows[0]["y"] >= 24  # rows of 14 pixels had labels that touched
     label = page.locator("[data-id=f0-0-0] text").bounding_box()
     assert rows[0]["height"] > label["height"] > label["width"]  # letters are not stretched
     assert page.locator(".mg-idle").evaluate_all(SHOWN) == [""]  # the legend's

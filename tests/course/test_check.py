@@ -344,7 +344,7 @@ def test_each_part_shows_something_of_its_own():
 
 @pytest.mark.parametrize("times", [1024, 10])
 def test_a_check_builds_one_exercise_and_parses_each_line_of_the_attempts_once(times, tmp_path, monkeypatch):
-    """It built all exercises, and read the attempts once for each part: 12,300 calls where there were 300 lines."""
+    """A check built all exercises, and read the attempts once for each part: 12,300 calls for 300 lines."""
     monkeypatch.chdir(tmp_path)
     kept = feedback.Attempts(tmp_path / FILE)
     for n in range(300):

@@ -1,4 +1,4 @@
-"""Lines for another framework are run where it is installed, and elsewhere shown as they were recorded."""
+"""Lines for another framework run if it is installed; otherwise their recording is shown."""
 
 import sys
 import warnings
@@ -10,11 +10,12 @@ from minigrad.course import in_jax
 
 DONE = "4.0\ndone\n"
 VIEW = "GraphView(7 nodes, 2 groups; The graph of a call of cube)"
-SHOWN = {  # by the `double` of this JAX; None if there is none
+SHOWN = {  # output → the `double` of an imitation of JAX; None: JAX is not installed
     f"{DONE}a view": lambda x: 2 * x,
     f"6.0\ndone\nThe lesson's author saw something else:\n{DONE}a view": lambda x: 3 * x,
-    f"This JAX cannot run it (KeyError).\nIt printed, when the lesson was written:\n{DONE}{VIEW}": {}.__getitem__,
-    f"JAX is not installed here. It printed:\n{DONE}{VIEW}": None,
+    "This version of JAX cannot run these lines (KeyError).\nWhen the lesson was written, they printed:\n"
+    f"{DONE}{VIEW}": {}.__getitem__,
+    f"JAX is not installed here. When the lesson was written, these lines printed:\n{DONE}{VIEW}": None,
 }
 
 

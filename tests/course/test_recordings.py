@@ -1,4 +1,4 @@
-"""What the lessons have recorded of PyTorch, JAX and TensorFlow is what these print and show."""
+"""The lessons' recordings of PyTorch, JAX and TensorFlow equal what these frameworks print and show."""
 
 import sys
 
@@ -20,7 +20,7 @@ CELLS = {f"{lesson.stem}-{cell.name}": cell for lesson in LESSONS for cell in re
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
 def test_what_a_cell_prints_and_shows_is_recorded(cell):
     pytest.importorskip(cell.package, reason=f"{cell.package} is not installed: scripts/record names its version")
-    assert recorder.record(cell) == recorder.recorded(cell)
+    assert recorder.record(cell) == recorder.read_recording(cell)
 
 
 def test_each_lesson_shows_one_of_its_claims_in_pytorch():

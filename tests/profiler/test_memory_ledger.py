@@ -431,10 +431,10 @@ def test_the_widget_draws_a_ledger_however_long_it_is():
 
 
 def test_the_end_of_the_block_is_of_no_pass_and_every_moment_has_the_bytes_that_were_measured():
-    """The film called the end "forward", and left out what is alive in the books alone."""
+    """The film called the end "forward", and left out bytes that only the ledger counts."""
     with mg.profiler.memory() as ledger:
         mg.ones(1000) * 2
-    ledger.moments[1] = ledger.moments[1]._replace(untold=-100)  # what an older array that is freed may leave
+    ledger.moments[1] = ledger.moments[1]._replace(untold=-100)  # as when an array from before the block is freed
     film = MemoryTimeline(ledger)
 
     assert [step["phase"] for step in film.steps] == film.phases == ["start", "forward", "end"]

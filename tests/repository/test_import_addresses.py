@@ -75,7 +75,7 @@ def test_what_was_pickled_by_an_address_of_before_is_read():
 
 
 def test_the_first_gradient_makes_few_calls_and_few_dataclasses_and_imports_little_of_the_standard_library():
-    """It made 134 classes of ops dataclasses, in 77,000 calls, and imported pathlib and NumPy's polynomials."""
+    """Before, it made 134 dataclasses of ops in 77,000 calls, and imported pathlib and NumPy's polynomials."""
     program = """
 import gc, sys, dataclasses, numpy
 from tests.support.python_calls import count_calls

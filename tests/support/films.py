@@ -13,7 +13,7 @@ def check_static_film(widget, adds, starts):
     """The claims of StaticVsDynamic for `def road(x, training)` of another framework, called with training=True.
 
     adds      what each line adds to the graph, from the third line on
-    starts    for each input, a part of its first sentence
+    starts    for each input, part of the first sentence of the film
     """
     lines = [step["say"].split("traced, it ")[1].rstrip(".") for step in widget.steps[1 : len(adds) + 3]]
     vanished = "adds nothing. Only the branch that Python takes now will be in the graph"

@@ -135,7 +135,7 @@ class Program:
         )
 
     def function(self, library):
-        """f, with L for the library; its source is where AutoGraph looks for it. In PyTorch's, operands are copied."""
+        """f, with L for the library; its source is where AutoGraph looks for it. For PyTorch, operands are copied."""
         source = self.source if library is mg else OPERAND.sub(r"\1.clone()", self.source)
         name = f"<program {hash(self.source)}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(keepends=True), name)
@@ -204,7 +204,7 @@ def program(r):
             lines.append(line)
             continue
         if is_tame(tried.get(drawn["v"])):
-            # PyTorch's squeeze of nothing is a new tensor, with gradients of its own; here it is the tensor
+            # a squeeze that changes nothing returns a new tensor in PyTorch, with its own gradients; here x itself
             known += [] if kind != "block" and any(tried[v] is names[k] for k in known) else [v]
             names = tried
             lines.append(line)

@@ -100,7 +100,7 @@ WAYS = [lambda f: f, mg.function, mg.jit]
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_view_made_under_no_grad_has_no_history_where_pytorchs_has_none(way):
-    """squeeze, reshape and expand that changed nothing gave y itself, so its gradient was twice as large."""
+    """squeeze, reshape and expand that changed nothing returned y itself, so the gradient was twice as large."""
 
     def gradients(library, x):
         y = x * 1
@@ -116,7 +116,7 @@ def test_a_view_made_under_no_grad_has_no_history_where_pytorchs_has_none(way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_edit_in_place_reads_all_operands_before_it_writes(way):
-    """PyTorch may read what it has already written: a row of docs/differences.md."""
+    """PyTorch may read elements that it has already written: see docs/differences.md."""
     a = np.arange(8.0)
     a[2::2] += a[:6:2] ** 2
     assert way(lambda x: x[2::2].addcmul_(x[:6:2], x[:6:2]))(mg.arange(8.0)).tolist() == a[2::2].tolist()

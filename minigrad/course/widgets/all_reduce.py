@@ -91,7 +91,7 @@ def part(worker: int, chunk: int) -> str:
 
 
 def cuts(held: np.ndarray, sizes: list[int], algorithm: str, rounds: Rounds, is_summed: bool) -> Iterator[Cut]:
-    """A cut for each round, then a summary. `is_summed`: chunks have several elements, and are shown as their sums."""
+    """A cut for each round, then a summary. `is_summed`: a chunk has several elements, and its number is their sum."""
     n, counts, gone = len(held), np.ones(held.shape, int), [0] * len(held)  # gone: the bytes that each has sent
     total = sum(sum(sizes[m.part]) for sent in rounds for m in sent)
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."

@@ -39,7 +39,7 @@ class TraceError(Exception):
         elif type(error).__module__.partition(".")[0] in READERS:
             message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
         self.line = own_line(frames, code)
-        at = f"line {self.line - code.co_firstlineno + 1} needs a value, and there is none while tracing. "
+        at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
         super().__init__(at * (self.line > 0 and name in NEEDS_VALUE) + (message or name))
 
 
@@ -50,7 +50,7 @@ class AsGraph:
     count     how often the function has been traced so far
     line      box → the function's line that built it, itself or in another function that it calls; 0 for an input
     taken     box of an if → the id of the branch that ran, "true of rb5" or "false of rb5"
-    unbuilt   ids of the boxes for ops of `left` that are not in the graph → why: "unused", or "a view" as a result
+    unbuilt   id of a box for an op of `left` that is not in the graph → "unused", or "a view" if it is a view
     result    the outputs as text
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
@@ -76,7 +76,7 @@ class AsGraph:
         self.picture = Picture(tuple(boxes), tuple(self.run.arrows))
         self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
-        self.turns = defaultdict[int, list[int]](list)  # line → the number of ops in each of its turns to come
+        self.turns = defaultdict[int, list[int]](list)  # line → the number of eager ops in each turn to come
         for moment in left.moments:
             self.turns[moment.line].append(len(moment.values))
 
@@ -85,9 +85,9 @@ class AsGraph:
         lines = {box: line - first + 1 for box, line in self.line.items() if line}
         ghosts = self.ghosts(left)
         self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
-        said = {**self.run.branches, **{id[1:]: f"not built: {why}" for id, why in self.unbuilt.items()}}
+        captions = {**self.run.branches, **{id[1:]: f"not built: {why}" for id, why in self.unbuilt.items()}}
         picture = Picture((*ghosts, *self.picture.boxes), self.picture.arrows)
-        return self.lit(draw_half(picture, "r", lines, said) if self.picture.boxes else "", said)
+        return self.mark_branches(draw_half(picture, "r", lines, captions) if self.picture.boxes else "", captions)
 
     def ghosts(self, left: EagerRun) -> list[Box]:
         """Boxes for ops of the eager run that the graph dropped; none if the graph has branches or loops."""
@@ -99,12 +99,12 @@ class AsGraph:
         is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
         return [replace(box, id=f"not {box.id}", name="", value="") for box in gone if is_all]
 
-    def lit(self, drawn: str, said: dict[str, str]) -> str:
+    def mark_branches(self, drawn: str, captions: dict[str, str]) -> str:
         """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""
         for box in self.unbuilt:
             drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')
         for box, branch in self.taken.items():
-            for words in escape(said[box]).split(" | "):
+            for words in escape(captions[box]).split(" | "):
                 id = f"{words.partition(':')[0]} of r{box}"
                 part = f'<tspan class="{"mg-taken" * (id == branch)}" data-id="{id}">{words}</tspan>'
                 at = drawn.index(words, drawn.index(f'data-id="r{box}"'))
@@ -119,7 +119,7 @@ class AsGraph:
         return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes}
 
     def explain_no_box(self, moment: LineRun) -> str:
-        """Why a line adds no box, in words: the graph may have its boxes already."""
+        """Words for a line that adds no box: it may add nothing, or the graph may have its boxes already."""
         for box, lines in self.run.inner.items():
             if moment.made_at & lines:
                 return f"is in the {self.picture.box[box].op} already"
@@ -129,8 +129,8 @@ class AsGraph:
     def build_line(self, moment: LineRun) -> tuple[list[str], str]:
         """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.
 
-        In an unrolled loop, each turn shows as many boxes as the line ran ops eagerly; if the graph has more or fewer
-        ops, its share of them. A loop that is an op of the graph is traced once, so its first turn shows all boxes.
+        In an unrolled loop, each turn shows as many boxes as the line ran ops eagerly. If the graph has more or fewer
+        ops, each turn shows an equal share. A loop that is an op is traced once, so its first turn shows all boxes.
         """
         new = [x for x in self.run.order if self.is_new and self.line[x] == moment.line and x not in self.shown]
         if moment.line not in [self.line[box] for box in self.run.inner]:

@@ -37,7 +37,7 @@ def colour(token: re.Match[str]) -> str:
 
 
 def drawing(html: str) -> str:
-    """The first picture in a panel, or else its lines of code or of text, as SVG."""
+    """The first picture in a panel as SVG; without a picture, its lines of code or of text."""
     if found := FIRST.search(html):
         return found[0]
     lines = re.findall(r"<span[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)

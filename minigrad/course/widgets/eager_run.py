@@ -25,7 +25,7 @@ class LineRun:
     values     box → its value, for each op
     says       whether the line printed
     printed    the whole output so far, truncated
-    made_at    the lines that made its ops and its output: its own, and those of functions that it calls
+    made_at    the lines that made the ops and the output: this line, and lines of functions that it calls
     """
 
     line: int

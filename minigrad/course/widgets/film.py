@@ -126,7 +126,7 @@ class Film(SteppedWidget):
         return self.place_in_rows([("", FIRST.findall(self.film["panels"][0]["html"])[0])])
 
     def place_in_rows(self, *rows: Sequence[tuple[str, str]]) -> str:
-        """Rows of pictures, each with a heading, as the static picture of the widget."""
+        """The static picture of the widget: rows of pictures, each with a heading."""
         return place_in_rows(self.label, self.looks, *rows)
 
     @property

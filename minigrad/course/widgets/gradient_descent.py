@@ -198,8 +198,8 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
         "pushed": f"{step} {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
         "outside": ", outside the picture",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
-        "away": "It runs away: the move of step {n} leads ten pictures off. Take a smaller learning rate.",
-        "nowhere": f"It stops: the move of step {{n}} leads to where {value} or its slope is not finite.",
+        "away": "It runs away: step {n} ends more than ten picture widths away. Take a smaller learning rate.",
+        "nowhere": f"It stops: after step {{n}}, {value} or its slope is not finite.",
     }
 
 

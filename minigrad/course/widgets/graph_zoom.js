@@ -35,7 +35,7 @@ function overview(g) { // opens as many groups as fit on the screen, level by le
   }
   begin(g);
 }
-// Opens these groups: in one row, if that can be read; or in rows as wide as the frame, with dense boxes if need be.
+// Opens these groups: in one row if the text stays readable, else in rows as wide as the frame; boxes may be dense.
 function wrap(g, groups) {
   g.open = new Set(groups);
   g.wide = g.svg.clientWidth;

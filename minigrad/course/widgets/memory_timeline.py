@@ -161,7 +161,7 @@ class MemoryTimeline(ChartFilm):
 
     @property
     def text(self) -> str:
-        """All steps in words; then whose the bytes at the peak are."""
+        """All steps in words; then, for the peak, the ops that made the arrays of each consumer."""
         return "\n".join([super().text, *self.owners[self.number]])
 
     @property
@@ -299,14 +299,14 @@ def names_of(entries: Sequence[Moment]) -> dict[int, str]:
 
 
 def whose(array: Holding) -> str:
-    """The op that made an array, or else the module or the line of the user that it was first used in."""
+    """The op that made an array, or else the module or the user's line in which the array was first used."""
     op, module, line = array.about
     made = op or (f"module {module}" if module else "data" + " from before" * (line is None))
     return made if line is None else f"{made} at {Path(spot(line.file, line.line)).name}"
 
 
 def owners(entries: Sequence[Moment], large: Sequence[Holding], numbers: Sequence[int]) -> Iterator[str]:
-    """For each consumer, whose its bytes at the peak are. memory_timeline.js says the same of any moment."""
+    """For each consumer, which ops made its arrays at the peak. memory_timeline.js shows the same for any moment."""
     k = max(range(len(entries)), key=lambda k: entries[k].total)
     found = defaultdict[int | None, defaultdict[str, list[int]]](lambda: defaultdict(list))
     for each in large:
@@ -321,7 +321,7 @@ def owners(entries: Sequence[Moment], large: Sequence[Holding], numbers: Sequenc
 
 
 def verdict(entries: Sequence[Moment], others: dict[str, int]) -> str:
-    """The peak of a run, when it was and whose it was most; and the lowest peak of the `others`."""
+    """The peak of a run, its moment and its largest consumer; and the lowest peak of the `others`."""
     peak = max(entries, key=lambda entry: entry.total)
     most = max(peak.live)
     name = (*CONSUMERS, *BEYOND)[peak.live.index(most)]

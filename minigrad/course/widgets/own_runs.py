@@ -133,7 +133,7 @@ def trace(f: Callable[..., Any]) -> OwnTraces:
 
 
 def format_results(node: Node, y: Any, read: set[int]) -> str:
-    """The value of a node; of a branch or a loop, the results that are read. The last one only orders effects."""
+    """The value of a node, or of the results of a branch or a loop that are read. The last one only orders effects."""
     ys = y if isinstance(y, tuple) else (y,)
     if isinstance(node.op, Control) and isinstance(y, tuple):
         ys = tuple(y[i] for i in range(max(len(y) - 1, 1)) if i in read)

@@ -66,7 +66,7 @@ class PassViewer(Film):
         if not any(node.inputs for node in trace.graph.nodes):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, but {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
-        with redirect_stdout(StringIO()):  # drops what each run prints
+        with redirect_stdout(StringIO()):  # discards the output of each run
             way = steps(trace.graph, FAST if fast else STANDARD, lambda x: fastest(partial(Program(x), *arrays)))
         scenes = [Scene(step) for step in way if step.changed]
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])

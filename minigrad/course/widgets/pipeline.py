@@ -69,7 +69,7 @@ def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
 
 
 def partial_waits(waits: Sequence[Task], tasks: Sequence[Task]) -> Iterator[Task]:
-    """Parts of each wait: from its start to each moment at which some task begins during the wait."""
+    """For each moment within a wait at which a task begins: the part of the wait before that moment."""
     for wait in waits:
         for n, now in enumerate(sorted({task.start for task in tasks if wait.start < task.start < wait.end}), 1):
             yield wait._replace(step=Step("idle", wait.step.microbatch, n), end=now)
@@ -151,7 +151,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
 
 
 def draw_kept_activations(kept: Sequence[int], x: float) -> list[str]:
-    """Draw the column with the most activations that each worker keeps, below its heading."""
+    """Draw a column: its heading, and for each worker the largest number of activations that it keeps."""
     head = [text("mg-number mg-dim mg-keeps", x, 23, "keeps")] if kept else []
     look = f'class="mg-number mg-keeps" x="{x:.0f}"'
     return head + [
@@ -191,7 +191,7 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], u
 
 
 def cut_at(start: float, before: float, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Cut:
-    """The cut at `start`: the tasks that begin then, and the waits until then. The cut at `before` precedes it."""
+    """The cut at `start`: the tasks that begin then, and the waits until then. `before`: the start of the last cut."""
     rows, now = rows_of(tasks), [task for task in tasks if task.start == start]
     past = [wait for wait in waits if wait.end <= start] + [wait for wait in lasting if wait.end == start]
     over = [wait for wait in past if wait.end == start]

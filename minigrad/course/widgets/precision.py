@@ -192,7 +192,7 @@ def power(k: float) -> str:
 
 def opening(format: Format, left_out: int) -> str:
     """The sentences about the format, for the first step."""
-    zeros = f" Left out: {left_out:,} exactly 0 or not finite, at any scale." if left_out else ""
+    zeros = f" Not counted, at any scale: {left_out:,} that are exactly 0 or not finite." if left_out else ""
     return (
         f" {format.name} has {format.bits} bits for a number from {power(format.normal)} to below "
         f"{power(format.end)}, fewer down to {power(format.smallest)}, and nothing beyond.{zeros}"

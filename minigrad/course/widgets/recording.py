@@ -23,7 +23,7 @@ from ...engine.core.node import place
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, ignore_late_stops, stop
 
-MOST_PRINTED = 2000  # characters of output that a step holds
+MOST_PRINTED = 2000  # characters of output that a step shows
 MOST_LINES = 2000  # lines that may run before a function counts as endless
 SECONDS = 10.0  # time limit, for code whose lines Python does not trace
 
@@ -56,7 +56,7 @@ class LineEvent:
 
 @dataclass(frozen=True)
 class OpEvent:
-    """An op has computed ys from xs. Its box and those of xs, the operands, have the values of that moment."""
+    """An op has computed ys from xs. Its box and the boxes of its operands have the values of that moment."""
 
     line: int
     box: Box
@@ -80,11 +80,11 @@ Event = LineEvent | OpEvent | PrintEvent
 class RunRecording:
     """What happened while a function ran.
 
-    given     its arguments that are tensors, each with a box that has its value before the run
+    given     the arguments that are tensors, each with a box that has the value before the run
     names     id of a tensor → the function's last variable name for it
-    result    its return value; None if it raised. `text` has its leaves
-    made      what its ops computed
-    error     the exception that it raised, if any
+    result    the return value; None if the function raised. `text` has its leaves
+    made      the results of its ops
+    error     the exception that the function raised, if any
     """
 
     events: list[Event] = field(default_factory=list)

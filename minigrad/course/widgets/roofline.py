@@ -77,7 +77,7 @@ class Roofline(ChartFilm):
 def reel(
     found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every: Sequence[Point], before: Sequence[Point]
 ) -> Reel:
-    """The film of one graph. `every` has the points of both graphs, `before` those of the graph as written."""
+    """The film of one graph. `every`: the points of both graphs; `before`: the points of the graph as written."""
     x, y = xy
     wide, narrow = (draw_roofline(found, machine, axis, y, before=before) for axis in (replace(x, end=WIDE), x))
     drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
@@ -123,7 +123,7 @@ def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
 
 
 def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
-    """As bottleneck(), but "neither" if another op moves as many bytes much faster."""
+    """The bottleneck() of a point, but "neither" if another op moves as many bytes much faster."""
     what = bottleneck(point, machine)
     return "neither" if what in ("memory", "cache") and faster_peer(point, every) else what
 

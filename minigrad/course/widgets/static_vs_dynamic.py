@@ -30,7 +30,7 @@ from .recording import TooLong, format_value, truncate_text
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
-NOT_IN_GRAPH = {  # what becomes of a statement that adds nothing to the graph
+NOT_IN_GRAPH = {  # statement that adds nothing to the graph → the sentence that explains why
     "for": "The loop is unrolled: the graph gets what each turn builds",
     "if": "Only the branch that Python takes now will be in the graph",
 }
@@ -46,7 +46,7 @@ class StaticVsDynamic(Film):
     f            a Python function of tensors: of minigrad, PyTorch, JAX or TensorFlow; or a PyTorch module
     args         its arguments
     cases        instead of args, several tuples of arguments, for the reader to choose from
-    framework    "torch", "jax" or "tf"; needed if neither f nor its arguments tell
+    framework    "torch", "jax" or "tf"; needed if neither f nor its arguments show which
 
     PyTorch is traced by torch.export, JAX by jax.jit, and TensorFlow by tf.function.
 
@@ -102,7 +102,7 @@ def python_function(f: Any) -> Callable[..., Any]:
 def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
-    with fork_rng():  # the graph draws the same numbers
+    with fork_rng():  # so that the graph draws the same random numbers
         left = EagerRun(f, args, framework)
     written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
@@ -188,7 +188,7 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
-    say += " A view as a result is not built: each call takes it after the run." * ("a view" in right.unbuilt.values())
+    say += " A view in the result is not built: each call makes it at the end." * ("a view" in right.unbuilt.values())
     return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unbuilt]})
 
 
@@ -249,7 +249,7 @@ def compare_results(left: str, right: str) -> str:
         is_number(left) and is_number(right) and float(left.replace("−", "-")) == float(right.replace("−", "-"))
     ):
         return f"Both have the same result: {left}. "
-    why = "Python that is no op ran when the function was traced, and not when the graph ran"
+    why = "Python code that is no op ran while the function was traced, but not when the graph ran"
     return f"The results differ, {left} eagerly and {right} from the graph: {why}. "
 
 

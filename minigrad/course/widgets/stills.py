@@ -1,4 +1,4 @@
-"""A film's picture at one step as a still, for where nothing can be stepped."""
+"""A film's picture at one step as a static picture, for pages that cannot step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def compact(svg: str) -> str:
 
 
 def state_after(steps: Sequence[Plain]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What film.js has made of these steps: id → its text, id → its CSS classes."""
+    """The state that film.js shows after these steps: id → text, id → CSS classes."""
     texts, looks = dict[str, str](), dict[str, list[str]]()
     for step in steps:
         texts |= step.get("text", {})

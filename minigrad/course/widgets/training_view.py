@@ -154,7 +154,7 @@ class TrainingView(SteppedWidget):
         return self
 
     def _set(self, credit: int = 0, **changes: bool) -> None:
-        """Change attributes that the training loop waits for, and add steps that a paused run may train."""
+        """Set attributes, add steps that a paused run may train, and wake the training loop."""
         with self._turn:
             self.__dict__.update(changes, _credit=self._credit + credit)
             self._turn.notify_all()

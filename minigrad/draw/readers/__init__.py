@@ -68,9 +68,9 @@ def held_by(x: Any) -> list[tuple[Any, Any]]:
     if ismethod(x):
         return [*held_by(x.__func__), ("self", x.__self__)]
     if isfunction(x):
-        used, defaults = getclosurevars(x), x.__defaults__ or ()
+        variables, defaults = getclosurevars(x), x.__defaults__ or ()
         names = x.__code__.co_varnames[x.__code__.co_argcount - len(defaults) :]
-        return [*used.globals.items(), *used.nonlocals.items(), *zip(names, defaults)]
+        return [*variables.globals.items(), *variables.nonlocals.items(), *zip(names, defaults)]
     return [*vars(x).items()] if hasattr(x, "__dict__") and not isinstance(x, type | ModuleType) else []
 
 

@@ -91,7 +91,7 @@ def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int =
 
     Raises NoGradientError if jax.grad would fail, ValueError for more than `most` equations.
     """
-    f = f.__wrapped__ if hasattr(f, "trace") else f  # run what jit wraps, op by op
+    f = f.__wrapped__ if hasattr(f, "trace") else f  # run the function inside jit op by op
     closed, static = jaxpr_of(f, args), static_arguments(args)
     if (count := len(closed.jaxpr.eqns)) > most:
         raise ValueError(f"{count:,} equations are too many to step through: take a part of up to {most:,}")

@@ -32,7 +32,7 @@ from .nested import LONGEST
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)
-UNSAID = "None", "False", "()"  # parameters with these values are not shown
+DEFAULTS = "None", "False", "()"  # parameters with these values are not shown
 IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that the spec shows already
 
 
@@ -123,7 +123,7 @@ class JaxprReader(EntryList):
                 xs += self.read(part, arguments(part, region), region)
         found = node("op", name, eqn.outvars, eqn, path)
         said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in IN_SPEC and not callable(x))
-        found.facts = tuple(f"{key} {text}" for key, text in said if text not in UNSAID and len(text) <= LONGEST)
+        found.facts = tuple(f"{key} {text}" for key, text in said if text not in DEFAULTS and len(text) <= LONGEST)
         found.line = line_at(eqn)
         self.add(found, xs)
         return [found] * len(eqn.outvars)

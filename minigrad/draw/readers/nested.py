@@ -36,7 +36,7 @@ class NamedOp:
     entry      the op's entry, without inputs and scopes; a leaf whose path is None is drawn where its users are
     inputs     names of the values that the op reads; "" for an operand that is left out
     outputs    names of the values that the op makes
-    scopes     the scopes around the op; scopes with equal `thing` are one. With parts, the last scope is the op's own
+    scopes     the scopes around the op; scopes with equal `thing` are one. The last scope of an op with parts is the op
     parts      the graphs in the op, such as branches
     """
 

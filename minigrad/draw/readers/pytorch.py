@@ -46,8 +46,8 @@ NO_GRAPH = (
     "it is an input, or detach() cut it off, or it was computed from tensors that require no gradient, under no_grad() "
     "or inference_mode(). Draw the function instead, draw(f, x), or compute it from a tensor with requires_grad=True"
 )
-GIVEN = "placeholder", "get_attr"
-OUTSIDE = "A result was computed after these graphs, in ordinary Python that torch.compile left out."
+LEAF_OPS = "placeholder", "get_attr"
+OUTSIDE = "A result was computed after these graphs, by ordinary Python, which torch.compile did not compile."
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -125,7 +125,7 @@ def listing_of_program(x: Any) -> Listing:
 def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The graphs that torch.compile makes of f for these arguments, in the order in which they run, and its breaks.
 
-    It compiles f again, and leaves the user's compiled code as it is.
+    This compiles f again, and does not change the user's compiled code.
     """
     from torch._dynamo.utils import graph_break_reasons
 
@@ -157,7 +157,7 @@ class FxReader(EntryList):
         self.names, self.scopes = names, dict[Any, Scope]()
 
     def read(self, owner: Any, path: Path = (), given: Sequence[Entry | None] = ()) -> list[Entry | None]:
-        """Add the entries of a GraphModule. Returns those of its results. `given`: those of its inputs, if known."""
+        """Add the entries of a GraphModule. Returns its results' entries. `given`: its inputs' entries, if known."""
         inputs = [node for node in owner.graph.nodes if node.op == "placeholder"]
         env = {node: entry for node, entry in zip(inputs, given) if entry is not None}
         for node in owner.graph.nodes:
@@ -166,7 +166,7 @@ class FxReader(EntryList):
             if node not in env and not is_inner and node.op != "output":
                 here = path + self.scopes_of(node, path)
                 env[node] = self.entry(node, value, here)
-                if node.op not in GIVEN:
+                if node.op not in LEAF_OPS:
                     reads = [env[x] for x in node.all_input_nodes if x in env]
                     self.add(env[node], reads + self.read_inner(node, owner, here, env))
         for entry in env.values():
@@ -201,7 +201,7 @@ class FxReader(EntryList):
         meta = node.meta.get("tensor_meta")  # of ShapeProp
         results = [*tensors_in(node.meta.get("val", node.meta.get("example_value", value)))]
         results = results or [meta] * hasattr(meta, "dtype")
-        if node.op in GIVEN:
+        if node.op in LEAF_OPS:
             own = target if node.op == "get_attr" else self.names.get(node.name, "")
             return entry_of(results, name=own or node.name, thing=node, path=None if own else path)
         op = type(value).__name__ if node.op == "call_module" else op_name(target)
@@ -229,7 +229,7 @@ class CompiledRuns(FxReader):
         def run(*given: Any) -> Any:
             results = module.forward(*given)
             self.count += 1
-            inputs = [self.entry_given(x) if isinstance(x, Tensor) else None for x in given]
+            inputs = [self.input_entry(x) if isinstance(x, Tensor) else None for x in given]
             scope = Scope("scope", f"graph {self.count}", "torch.compile", module)
             entries = self.read(module, (scope,), inputs)
             self.made |= {id(x): (x, entry) for x, entry in zip(results, entries) if entry is not None}
@@ -237,7 +237,7 @@ class CompiledRuns(FxReader):
 
         return run
 
-    def entry_given(self, x: Tensor) -> Entry | None:
+    def input_entry(self, x: Tensor) -> Entry | None:
         """The entry of a graph's input: the entry of the op that made it, or else a leaf."""
         if id(x) not in self.made:
             path, name = None if id(x) in self.call.own else (), self.call.names.get(id(x), "")

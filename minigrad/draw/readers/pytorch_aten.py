@@ -118,12 +118,12 @@ def op_name(func: Any) -> str:
 
 
 def options_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """What a function of PyTorch is called with besides tensors, as a fact: with dim=1, keepdim=True."""
+    """The arguments of a call that are not tensors, as a fact: with dim=1, keepdim=True."""
     names = argument_names(func, args, kwargs)[: len(args)]
     pairs = [*zip_longest(names, args, fillvalue=""), *kwargs.items()]
     tensors, kinds = Tensor | torch.fx.Node, int | float | str | tuple | list
     plain = [(k, x) for k, x in pairs if isinstance(x, kinds) and not any(isinstance(y, tensors) for y in leaves(x))]
-    text = ", ".join(f"{k}={x}" if k not in ("", "other") else str(x) for k, x in plain)  # x * 2 is with 2
+    text = ", ".join(f"{k}={x}" if k not in ("", "other") else str(x) for k, x in plain)  # for x * 2: "with 2"
     return [f"with {shorten(text, 60)}"] * bool(plain)
 
 

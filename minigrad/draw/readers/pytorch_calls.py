@@ -63,8 +63,8 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
     """The modules that a call f(*args) can reach, by name. Restores afterwards what the call changes.
 
-    These are the arguments, other tensors in reach, and the state of modules, optimisers and random generators. Only a
-    function may train: if f is a module, its parameters are not copied.
+    These are the arguments, other tensors in reach, and the state of modules, optimisers and random generators. A
+    module is assumed not to train when it is called: if f is a module, its parameters are not copied.
     """
     held = modules_of(f, (Module, Optimizer, torch.Generator, Tensor), args)
     modules = {name: x for name, x in held.items() if isinstance(x, Module)}
@@ -124,7 +124,7 @@ def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
 class CallRecorder(TorchFunctionMode):
     """Records operations while they run.
 
-    names      id of a tensor → its name; `own` has those of parameters and buffers only
+    names      id of a tensor → its name; `own` has parameters and buffers only
     results    (tensors, their versions, their Nodes) of each entry, kept alive so that ids stay unique
     places     id of a tensor → the number of its entry
     changes    memory → the number of the last entry that changed it in place
@@ -208,9 +208,9 @@ class CallRecorder(TorchFunctionMode):
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
         fill_values(entries, current)
-        return entries, [HIDDEN] * is_hidden + [READ.format(line) for line in self.read] + self.left_out(place)
+        return entries, [HIDDEN] * is_hidden + [READ.format(line) for line in self.read] + self.describe_hidden(place)
 
-    def left_out(self, place: Container[int]) -> list[str]:
+    def describe_hidden(self, place: Container[int]) -> list[str]:
         """A sentence about the operations that are not shown, if there are any."""
         signs = [entry.sign for n, entry in enumerate(self.entries) if n not in place and entry.kind == "op"]
         which = shorten(join_names([*dict.fromkeys(signs)]), 120)

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-chosen: dict[str, int] = {}  # what set_num_threads() has set
+chosen: dict[str, int] = {}  # "threads" → the number that set_num_threads() or a fork has set
 
 
 def set_num_threads(number: int) -> None:
@@ -25,7 +25,7 @@ def get_num_threads() -> int:
     """How many threads share each large loop of a compiled program.
 
     The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS of the environment, else the number of physical cores that
-    this process may use. It is 1 in a forked process and in a worker of pytest-xdist.
+    this process may use. It is 1 in a forked process and, without MINIGRAD_NUM_THREADS, in a worker of pytest-xdist.
     """
     return chosen.get("threads") or default_threads()
 
@@ -67,13 +67,13 @@ def text_of(path: Path) -> str:
 def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Executor) -> None:
     """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks of `others`.
 
-    Each thread has its own slot, this one 0. A thread that starts late, or never, leaves its ranges to the others.
+    Each thread has its own slot, this one 0. If a thread starts late or never, the others take its ranges.
     """
     size = max(1, count // (4 * threads))  # so that a thread that is slow can take fewer ranges
-    starts, taking = iter(range(0, count, size)), Lock()
+    starts, lock = iter(range(0, count, size)), Lock()
 
     def take() -> int:
-        with taking:
+        with lock:
             return next(starts, count)
 
     def work(slot: int) -> None:
@@ -92,11 +92,11 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int, others:
 
 @cache
 def helpers(workers: int) -> Executor:
-    """The threads that share loops with the thread that calls."""
+    """The threads that share loops with the calling thread."""
     return pool(workers, "minigrad")
 
 
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and starts none unless told to
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and uses one by default
     os.register_at_fork(after_in_child=helpers.cache_clear)
     os.register_at_fork(after_in_child=lambda: chosen.update(threads=1))
 

@@ -348,7 +348,7 @@ class Movement:
         return shape if is_open else ops.resolve_shape(shape, self.spec)
 
     def _has_history(self) -> bool:
-        """Whether gradients may flow through this tensor, and so not through a result that is made under no_grad."""
+        """Whether gradients may flow through this tensor. If so, a result made under no_grad needs a new tensor."""
         return self.tracked and not (isinstance(self.node.op, ops.StopGradient) and len(self.node.inputs) == 1)
 
     def _new_axis(self, axis: Any) -> int:

@@ -45,7 +45,7 @@ NAMES = ("self", "second", "third")
 
 def unroll_operands(f: F) -> F:
     """f(self, op, *others) with its loops unrolled for one to three operands; f itself if its source is unavailable."""
-    lines = [line for *_, line in f.__code__.co_lines() if line]  # inspect.getsource takes longer than the rest
+    lines = [line for *_, line in f.__code__.co_lines() if line]  # inspect.getsource is slower than all else here
     text = textwrap.dedent("".join(linecache.getlines(f.__code__.co_filename)[lines[0] - 1 : max(lines)]))
     if not text:
         return f
@@ -64,7 +64,7 @@ def unroll_operands(f: F) -> F:
 
 
 def body_of(source: str) -> list[ast.stmt]:
-    """The statements of a function. Parsing the source again is faster than copying what was parsed."""
+    """The statements of a function. Parsing the source again is faster than copying the parsed statements."""
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef)
     return function.body

@@ -54,9 +54,9 @@ def test_what_it_depends_on_can_be_set_and_the_words_follow():
 
 
 @pytest.mark.parametrize(("f", "start", "rate", "words"), [
-    (bowl, 0.0, 1.1, r"It runs away: the move of step 18 leads ten pictures off\. Take a smaller learning rate\."),
-    (lambda x: (x**2).exp(), 3.0, 1.0, r"It runs away: the move of step 0 leads"),
-    (lambda x: x.log(), 1.0, 0.9, r"It stops: the move of step \d+ leads to where value .* is not finite\."),
+    (bowl, 0.0, 1.1, r"It runs away: step 18 ends more than ten picture widths away\. Take a smaller learning rate\."),
+    (lambda x: (x**2).exp(), 3.0, 1.0, r"It runs away: step 0 ends"),
+    (lambda x: x.log(), 1.0, 0.9, r"It stops: after step \d+, value .* is not finite\."),
 ])  # fmt: skip
 def test_an_end_before_the_last_step_is_a_sentence_and_no_number(f, start, rate, words):
     widget = GradientDescent(f, start, rate, low=-2.0, high=6.0)

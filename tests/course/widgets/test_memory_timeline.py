@@ -173,7 +173,7 @@ def test_whose_the_bytes_are_adds_up_to_what_is_alive(widget):
 
 
 def test_the_text_says_whose_the_bytes_at_the_peak_are(widget):
-    """Only the picture said it, to whoever pointed at a colour."""
+    """Only the picture showed it, and only when the pointer was over an area."""
     entries = widget.runs[WAYS[0]]
     k = max(range(len(entries)), key=lambda k: entries[k].total)
     lines = [line for line in widget.text.splitlines() if line.startswith(f"Moment {k}, ")]
@@ -215,7 +215,7 @@ def test_the_picture_alone_says_whose_the_areas_are(widget):
 
 
 def test_runs_with_the_same_memory_share_an_axis_and_it_says_so(widget):
-    """The run it opens with filled half of the chart, because a planned run needs twice as much."""
+    """The first run filled half of the chart: the axis also had to fit a planned run, which needs twice as much."""
     for film, (way, peak) in zip(widget.films, widget.peaks.items()):
         most = max(other for each, other in widget.peaks.items() if each.planned == way.planned)
         words = f"one axis for 6 runs: the largest has {compact(most)}"

@@ -123,7 +123,7 @@ def divided(x):
 
 
 def test_constants_are_not_ops_and_measured_runs_neither_print_nor_warn(capsys, recwarn):
-    """A pass that merged the zeros was said to put the ops into another order."""
+    """The film said of a pass that merged two zeros that it reorders the ops."""
     assert "share changes no op, only constants. Now: 2 ops, " in PassViewer(mg.function(divided), X).text
     assert ("printed" in capsys.readouterr().out, recwarn.list) == (False, [])
 

@@ -104,7 +104,7 @@ def test_what_is_zero_or_no_number_is_left_out_and_told():
     widget = Precision([np.array([0.0, 1.0, np.nan, np.inf]), np.array([2.0])])
 
     assert sum(widget.counts["float16", 0]) == 2
-    assert "Left out: 3 exactly 0 or not finite, at any scale." in widget.steps[0]["say"]
+    assert "Not counted, at any scale: 3 that are exactly 0 or not finite." in widget.steps[0]["say"]
 
 
 @pytest.mark.parametrize(("gradients", "says"), [
@@ -113,7 +113,7 @@ def test_what_is_zero_or_no_number_is_left_out_and_told():
     ([1e-5, 3e4], "1 subnormal with fewer bits and 1 normal."),
 ])  # fmt: skip
 def test_where_no_scale_helps_it_says_what_becomes_of_the_gradients(gradients, says):
-    """float16 was said to need no scale, "0 percent are normal"."""
+    """The film said that float16 needs no scale, "0 percent are normal"."""
     widget = Precision(np.array(gradients))
 
     assert widget.steps[-1]["say"] == f"None of these scales does better than 1 for float16: {says}"

@@ -197,7 +197,7 @@ def tripled(x):
 
 
 def test_a_loop_whose_turns_are_not_known_is_scheduled_too():
-    """Its estimate was a formula, which could not be compared."""
+    """The loop's estimated time was a formula, which could not be compared with numbers."""
     widget = Schedule(tripled, A[:2], workers=1)
 
     assert widget.steps[1]["say"].startswith("At 0 µs worker 0 begins while, (f64[2, 256], ")

@@ -148,7 +148,7 @@ def calling(x):
 
 
 def test_what_another_function_builds_is_of_the_line_that_calls_it():
-    """The graph named lines before the function's first, and the line that calls was said to add nothing."""
+    """The graph named lines above the function, and the film said that the calling line adds nothing."""
     widget = StaticVsDynamic(calling, ONE)
 
     assert [say.split("traced, it ")[1].partition(",")[0] for say in says(widget)[1:4]] == [
@@ -273,11 +273,11 @@ def two_views(x):
 
 @pytest.mark.parametrize("f", [lambda x: x.T, lambda x: x[0].reshape(2, 1), two_views])
 def test_a_result_that_is_a_view_is_the_same_in_both_and_is_not_called_unused(f):
-    """The graph's result was said to be the inside of a trace, and later the eager view to be unused."""
+    """The film showed a symbol as the graph's result, and later called the eager view unused."""
     widget = StaticVsDynamic(f, mg.tensor([[1.0, 2.0], [3.0, 4.0]]))
 
     (built,) = [
-        say for say in says(widget) if "A view as a result is not built: each call takes it after the run." in say
+        say for say in says(widget) if "A view in the result is not built: each call makes it at the end." in say
     ]
     assert says(widget)[-1].startswith("Both have the same result: [")
     assert ("What nothing uses is not built." in built) == (f is two_views)
@@ -293,13 +293,13 @@ def editing(x):
     y += 1
     x.zero_()
     TOTAL.add_(y)
-    while TOTAL < 30:  # its stacks for backward were listed as more results
+    while TOTAL < 30:  # the results listed the loop's stacks for backward too
         TOTAL.mul_(y)
     return x, y * TOTAL
 
 
 def test_an_edit_in_place_is_one_op_whose_values_are_those_of_its_moment():
-    """Every box had the value that its array had at the end, and the graph ran on arguments that f had edited."""
+    """Every box showed the final value of its array, and the graph ran on arguments that f had edited."""
     x = mg.tensor(2.0)
     widget = StaticVsDynamic(editing, x)
 
@@ -319,7 +319,7 @@ def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg, result):
 
 
 def test_both_runs_draw_the_same_random_numbers():
-    """The results differed, and were said to differ because of Python that is no op."""
+    """The results differed, and the film blamed Python that is no op."""
     assert says(StaticVsDynamic(lambda x: x * mg.rand(2), ONE))[-1].startswith("Both have the same result: [")
 
 

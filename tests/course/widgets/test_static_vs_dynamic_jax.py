@@ -61,7 +61,7 @@ def test_an_if_on_an_array_is_refused_and_its_line_is_marked():
     last = StaticVsDynamic(refused, ONE).steps[-1]
 
     assert (
-        "cannot be traced: line 3 needs a value, and there is none while tracing. TracerBoolConversion" in last["say"]
+        "cannot be traced: line 3 needs a value, and no value exists while tracing. TracerBoolConversion" in last["say"]
     )
     assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
 

@@ -77,7 +77,7 @@ def test_operations_are_those_that_torch_fx_traces():
 
 
 def state(modules, *others):
-    """Everything that a look could change about modules, random generators and other things."""
+    """Everything that drawing could change about modules, random generators and other things."""
     tensors = [x for m in modules for x in [*m.parameters(), *m.buffers()]]
     parts = [part for m in modules for part in m.modules()]
     attributes = [{k: copy.copy(v) for k, v in vars(part).items()} for part in parts]

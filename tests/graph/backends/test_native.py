@@ -462,7 +462,7 @@ def test_a_sigmoid_that_is_nearly_0_keeps_its_digits(dtype):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
 @pytest.mark.parametrize("threads", [2, None])
 def test_a_child_has_threads_of_its_own(threads):
-    """It waited for ever for those of its parent. It starts none unless told to."""
+    """A forked child waited for ever for its parent's threads. By default the child starts no threads."""
     script = (
         "import os\nimport minigrad as mg\nfrom minigrad.engine.base.threads import helpers\nx = mg.ones(700, 500)\n"
         "mg.set_num_threads(2)\nfor how in (True, 'native'):\n"

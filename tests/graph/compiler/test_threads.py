@@ -1,4 +1,4 @@
-"""Threads: how many share a loop, and that no bit of a result depends on their number."""
+"""How many threads share a loop, and no bit of a result depends on their number."""
 
 import numpy as np
 import pytest
@@ -16,25 +16,25 @@ rng = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
-def chosen(monkeypatch):
+def reset_number(monkeypatch):
     monkeypatch.setattr(threads, "chosen", {})
 
 
 @pytest.fixture
-def at_once(monkeypatch):
-    """Other threads do all the work of a loop before the thread of the test begins. Returns how many, by loop."""
-    helped = []
+def helper_counts(monkeypatch):
+    """The helper tasks do all the work of each loop. Returns their number for each loop."""
+    counts = []
 
     def share(run, count, number, others):
-        helped.append(number - 1)
+        counts.append(number - 1)
         threads.share(run, count, number, threads.AtOnce())
 
     monkeypatch.setattr(program, "share", share)
-    return helped
+    return counts
 
 
-def agree(run):
-    """The results of a run are the same for any number of threads."""
+def check_same_results(run):
+    """Assert that a run has the same results with 1, 2, 3 and 8 threads."""
     found = []
     for number in (1, 2, 3, 8):
         mg.set_num_threads(number)
@@ -53,34 +53,34 @@ def many(x):
 @pytest.mark.parametrize("shape", [(1 << 18,), (300_001,), (601, 481), (70_000, 5), (5, 70_000), (2, 1 << 18)])
 def test_no_bit_depends_on_the_number_of_threads(shape, how, where, request):
     if where == "at once":
-        request.getfixturevalue("at_once")
+        request.getfixturevalue("helper_counts")
     for dtype, scale in {"float16": 0.1, "float32": 1, "float64": 1, "int32": 9}.items():
         f, x = mg.function(many, jit_compile=how), mg.tensor((rng.normal(size=shape) * scale).astype(dtype))
-        agree(lambda f=f, x=x: [y.numpy() for y in f(x)])
+        check_same_results(lambda f=f, x=x: [y.numpy() for y in f(x)])
 
 
 @pytest.mark.parametrize("engine", ["minigrad-compiled", "minigrad-native"])
 @pytest.mark.parametrize("name", ["fused", "softmax", "layernorm", "mlp", "cnn", "transformer", "hvp", "tiny"])
-def test_nor_does_a_gradient_of_the_benchmarks(engine, name, monkeypatch):
+def test_no_bit_of_a_benchmark_depends_on_the_number_of_threads(engine, name, monkeypatch):
     monkeypatch.setattr(workloads, "NUMBERS", 400_000)
     monkeypatch.setattr(workloads, "ROWS", 600)
     answer = engines.run(engine, workloads.WORKLOADS[name]).answer
-    agree(lambda: [np.asarray(answer()[0]), *answer()[1].values()])
+    check_same_results(lambda: [np.asarray(answer()[0]), *answer()[1].values()])
 
 
 @settings(max_examples=15)
 @given(programs())
-def test_nor_does_a_random_program_in_small_pieces(graph_and_arrays):
+def test_no_bit_of_a_random_program_depends_on_the_number_of_threads(graph_and_arrays):
     graph, arrays = graph_and_arrays
     with pytest.MonkeyPatch.context() as changed, np.errstate(all="ignore"):
         changed.setattr(native_program, "WORTH_SHARING", 4)
         changed.setattr(native_program, "IN_PIECE", 1)
         changed.setattr(threads, "chosen", {})
-        agree(lambda: native_program.native(optimised(graph, NATIVE))(*arrays))
+        check_same_results(lambda: native_program.native(optimised(graph, NATIVE))(*arrays))
 
 
-def test_nor_does_it_depend_on_the_threads_of_blas():
-    """OpenBLAS adds up a product of two vectors in as many parts as it has threads: in a loop it has one."""
+def test_no_bit_depends_on_the_threads_of_blas():
+    """OpenBLAS adds up a product of two vectors in as many parts as it has threads, so in a loop it has one thread."""
     x, f = mg.tensor(rng.normal(size=1 << 20)), mg.function(lambda x: (x * x.tanh()).sum(), jit_compile=True)
     get, set_to = program.controls()
     before, found = get(), set()
@@ -108,7 +108,7 @@ def test_each_block_is_done_once_and_each_slot_belongs_to_one_thread(count, numb
 
 
 class Late:
-    """A thread that begins its task when the first thread has ended."""
+    """A helper thread that begins its task only when the calling thread has finished its own."""
 
     def submit(self, *task):
         self.cancel = lambda: task[0](*task[1:]) or True
@@ -130,14 +130,14 @@ def test_an_error_ends_the_loop_and_is_raised():
 
 
 @pytest.mark.parametrize(("how", "most"), [(True, 2), ("native", 3)])
-def test_how_many_threads_share_a_loop(how, most, at_once):
+def test_how_many_threads_share_a_loop(how, most, helper_counts):
     f, x = mg.function(lambda x: x.tanh() + 1, jit_compile=how), mg.ones(700, 500)
     for number in (1, 2, 9):
         mg.set_num_threads(number)
         f(x)
         f(x[:300])  # too little work for two
     mg.function(lambda x: x.tanh() + 1, jit_compile=how, threads=2)(x)
-    assert at_once == [1, most - 1, 1]
+    assert helper_counts == [1, most - 1, 1]
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2"])
@@ -166,7 +166,7 @@ def test_the_environment_sets_the_default(mine, worker, openmp, expected, monkey
         ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "4:cpu:/", np.inf),
     ],
 )  # fmt: skip
-def test_control_groups_limit_it(files, groups, expected, tmp_path):
+def test_control_groups_limit_the_number_of_threads(files, groups, expected, tmp_path):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -110,7 +110,7 @@ REPLACED = []
 
 
 def replace(of, name, value, read=lambda s: s.m(X)):
-    """Something of minigrad is replaced; restore() restores it."""
+    """A change that replaces an attribute of a class or module of minigrad; restore() undoes it."""
 
     def change(s):
         REPLACED.append((of, name, vars(of).get(name)))

@@ -8,8 +8,8 @@
 A part receives the arrays that come from outside; it addresses the program's workspace itself. If an array lacks the
 memory layout that the plan expects, the part works on a copy. Overflows raise no warning.
 
-A large step over rows is a part of its own, which threads share: it runs on pieces of some rows each. How the rows are
-cut depends on the shape alone, so the result does not depend on the number of threads.
+A large step over rows is a part of its own, which threads share: each call runs on a few pieces of the rows. The
+pieces depend on the shape alone, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class NativePart:
 
         def call(*arrays: Any) -> None:
             given = objects(*map(id, arrays)), address, array_type
-            misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece: it only checks the arrays
+            misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece runs, only the check of arrays
             if misfit < 0 < pieces:
                 share(run, pieces, given, own)
             if misfit >= 0:
@@ -220,7 +220,7 @@ class NativeLines(Lines):
         return f"{operands.setdefault(self.home(v), f'p{len(operands)}')} + {v.offset}"
 
     def make_part(self, run: list[ProgramStep], number: int, pieces: Pieces | None = None) -> list[Any]:
-        """Make a part of a run of steps, or of one step in pieces. Returns it as a step; [] if there is none."""
+        """Make a part of a run of steps, or of one step in pieces. Returns its step in a list, or []."""
         if not run:
             return []
         name = f"part{len(self.program.parts)}"
@@ -244,7 +244,7 @@ class NativeLines(Lines):
         return [(number, ProgramStep(call, tuple(operands), writes, scope={name: part}, node=run[-1].node, does=part))]
 
     def function(self, name: str, operands: Mapping[Buffer, str], calls: list[str], count: int) -> str:
-        """The function of a part. If it runs in pieces, there is a call for each, and maybe another for the last."""
+        """The C++ function of a part. A part in pieces has a loop over them; a shorter last piece has its own call."""
         if count:
             last = f"if (k == {count - 1}) {calls[1]} else " if calls[1:] else ""
             calls = [f"for (index k = first; k < stop; k++) {{ {last}{calls[0]} }}"]

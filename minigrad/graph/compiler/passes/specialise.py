@@ -21,7 +21,7 @@ Lengths = Mapping[str, int]
 
 
 def specialise_graph(graph: Graph, specs: Sequence[Spec], told: Lengths | None = None) -> Graph:
-    """The graph for inputs of these specs. `told`: further lengths by name, which no input has.
+    """The graph for inputs of these specs. `told`: name → length, for lengths that no input has.
 
     Raises ShapeError if a spec does not fit, GraphError if an op needs a length that only a loop determines.
     """

@@ -32,7 +32,7 @@ FEW = 256  # elements: below this, the overhead of the call dominates
 
 
 def text_of(plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str], program: Any) -> Text:
-    """The text of a program with that plan. The program's class of Lines emits it."""
+    """The text of a program with this plan. The program's class of Lines emits it."""
     text = Text(plan.size)
     body = program.lines(text, plan, dict(zip(arguments, names)), program)
     lines = indent_lines(body.lines(plan.steps))

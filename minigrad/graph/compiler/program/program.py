@@ -213,7 +213,7 @@ class LoopRunner:
 
     threads    number of threads; None: get_num_threads(), at each run
     own        id of a loop's function → for each thread, the arrays in which the loop keeps its temporary results
-    nbytes     bytes of these arrays but for the first thread's, which are in the workspace of the program
+    nbytes     bytes of these arrays without the first thread's, which are in the program's workspace
     """
 
     def __init__(self, threads: int | None):
