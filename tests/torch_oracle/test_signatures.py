@@ -47,12 +47,12 @@ RANDOM = re.compile(
     r"|.*dropout|exponential|geometric|log_normal|cauchy|gumbel_softmax)(_like)?_?$"
 )
 APART = """
-register_hook register_post_accumulate_grad_hook manual_seed set_num_threads get_num_threads set_grad_enabled no_grad enable_grad inference_mode cond
+register_hook register_post_accumulate_grad_hook manual_seed set_grad_enabled no_grad enable_grad inference_mode cond
 while_loop vmap compile device backward retain_grad numpy item data_ptr cuda cpu to type apply_ map_ finfo iinfo
 is_grad_enabled is_tensor requires_grad_ set_printoptions from_numpy result_type get_device split_with_sizes tensor
 as_tensor new_tensor record_stream share_memory_ set_ resize_ storage solve get_rng_state set_rng_state initial_seed
 is_inference_mode_enabled fractional_max_pool2d fractional_max_pool3d quantize_per_tensor quantize_per_channel
-is_autocast_enabled
+is_autocast_enabled set_num_threads get_num_threads
 """  # that are not about numbers, or wait for a function
 NAMES = [
     place + name
