@@ -38,12 +38,7 @@ from .cgroup import Limits as Limits
 from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 
 PACKAGE = Path(__file__).resolve().parents[2]
-HIDDEN = (
-    "course/answers",
-    "course/quizzes",
-    "course/recordings",
-    "_course",
-)  # in the package; no submission may read these
+HIDDEN = ("course/answers", "course/quizzes", "course/recordings", "_course")  # no submission may read these
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 INSIDE = str(PACKAGE / "course/grading/inside.py")
 IMAGE = "minigrad-grading"
