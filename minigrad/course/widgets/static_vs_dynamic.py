@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ...draw.readers import load_reader, reader_of
+from ...draw.static_run import code_of
 from ...draw.svg import STYLE
 from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
@@ -94,7 +95,7 @@ def python_function(f: Any) -> Callable[..., Any]:
         f = f if inspect.isfunction(f) or inspect.ismethod(f) else getattr(f, name, f)
     if not hasattr(f, "__code__"):
         raise TypeError(f"StaticVsDynamic takes a Python function, got {f!r}")
-    if from_library(f.__code__.co_filename):
+    if from_library(code_of(f).co_filename):
         raise ValueError(f"{f.__qualname__} is code of a library: take a function of your own that calls it")
     return f
 
@@ -113,7 +114,7 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
         panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
-        right = AsGraph(traces, args, left, f.__code__)
+        right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
         panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
@@ -168,7 +169,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     printed = ""
     for moment in left.moments:
         parts, text = right.build_line(moment)
-        printed += BEGINNING.sub("while tracing: ", text)
+        printed = add_output(printed, text, "while tracing: ")
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
@@ -180,6 +181,12 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
     return printed
+
+
+def add_output(printed: str, text: str, when: str) -> str:
+    """The output so far and `text`, whose lines begin with the phase that printed them."""
+    is_rest = printed[-1:] not in ("", "\n")  # of a line
+    return printed + BEGINNING.sub(when, text)[len(when) * is_rest * bool(text) :]
 
 
 def built_cut(left: EagerRun, right: AsGraph) -> Cut:
@@ -202,7 +209,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
     for x in right.run.order:
         text = truncate_text(printed_by.get(x, ""))
-        printed += BEGINNING.sub("while running: ", text)
+        printed = add_output(printed, text, "while running: ")
         tells = f" It prints: {text.strip()}" if text else ""
         say = f"{box[x].op} gives {box[x].value}.{tells}" if box[x].value else f"{box[x].op} runs.{tells}"
         texts = {f"r{x}": box[x].value, "right says": truncate_text(printed)}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import replace
 from functools import partial, wraps
+from inspect import isfunction
 from io import StringIO
 from types import CodeType
 from typing import Any
@@ -15,7 +16,7 @@ from jax._src.core import EvalTrace, set_current_trace  # no public module repor
 from jax.extend.core import Literal
 
 from ..picture import Box
-from ..static_run import SIGNS, Saw, StaticRun, own_line
+from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax import array_of, bind
@@ -106,14 +107,14 @@ class JaxprTraces:
         env = dict(zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values))
         run = StaticRun(box_of={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
         for eqn in closed.jaxpr.eqns:
-            add_equation(run, env, eqn, self.f.__code__)
+            add_equation(run, env, eqn, code_of(self.f))
         with redirect_stdout(StringIO()):
             run.results = jax.tree.leaves(self.jit(args)(*args))
         return run
 
 
 def trace(f: Any) -> JaxprTraces:
-    return JaxprTraces(getattr(f, "__wrapped__", f))
+    return JaxprTraces(f if isfunction(f) else getattr(f, "__wrapped__", f))
 
 
 def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) -> None:

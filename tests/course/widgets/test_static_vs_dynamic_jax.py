@@ -70,4 +70,5 @@ def test_arguments_and_results_may_be_no_arrays():
     assert (
         StaticVsDynamic(lambda x: x * 2, 3.0, framework="jax").steps[-1]["say"].startswith("Both have the same result")
     )
+    assert "line 1 needs a value" in StaticVsDynamic(lambda x: x.sum().item() + int(x[0]), ONE).steps[-1]["say"]
     assert "It cannot be traced: " in StaticVsDynamic(lambda x: "text", ONE).steps[-1]["say"]
