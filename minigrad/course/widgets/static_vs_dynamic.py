@@ -36,7 +36,7 @@ NOT_IN_GRAPH = {  # statement that adds nothing to the graph → the sentence th
     "if": "Only the branch that Python takes now will be in the graph",
 }
 NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
-BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
+UNMARKED = re.compile("^(?=.)(?!while (tracing|running): )", re.MULTILINE)  # the beginning of a line
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
 EAGER = "Eager: computed at once"
 
@@ -169,7 +169,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     printed = ""
     for moment in left.moments:
         parts, text = right.build_line(moment)
-        printed = add_output(printed, text, "while tracing: ")
+        printed = UNMARKED.sub("while tracing: ", printed + text)
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
@@ -181,12 +181,6 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
     return printed
-
-
-def add_output(printed: str, text: str, when: str) -> str:
-    """The output so far and `text`, whose lines begin with the phase that printed them."""
-    is_rest = printed[-1:] not in ("", "\n")  # of a line
-    return printed + BEGINNING.sub(when, text)[len(when) * is_rest * bool(text) :]
 
 
 def built_cut(left: EagerRun, right: AsGraph) -> Cut:
@@ -209,7 +203,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
     for x in right.run.order:
         text = truncate_text(printed_by.get(x, ""))
-        printed = add_output(printed, text, "while running: ")
+        printed = UNMARKED.sub("while running: ", printed + text)
         tells = f" It prints: {text.strip()}" if text else ""
         say = f"{box[x].op} gives {box[x].value}.{tells}" if box[x].value else f"{box[x].op} runs.{tells}"
         texts = {f"r{x}": box[x].value, "right says": truncate_text(printed)}

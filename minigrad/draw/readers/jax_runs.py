@@ -58,11 +58,10 @@ class ReportingTrace(EvalTrace):
     def process_primitive(self, primitive: Any, args: Any, params: Any, /) -> Any:
         return self.report(sign_of(primitive.name, params), args, super().process_primitive(primitive, args, params))
 
-    def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, args: Any, /, **params: Any) -> Any:
-        return self.report(fun.debug_info.func_name, args, fun.call_wrapped(*args))
+    def process_custom_jvp_call(self, primitive: Any, fun: Any, *rest: Any, **params: Any) -> Any:
+        return self.report(fun.debug_info.func_name, rest[-1], fun.call_wrapped(*rest[-1]))
 
-    def process_custom_vjp_call(self, primitive: Any, fun: Any, fwd: Any, bwd: Any, args: Any, /, **params: Any) -> Any:
-        return self.report(fun.debug_info.func_name, args, fun.call_wrapped(*args))
+    process_custom_vjp_call = process_custom_jvp_call
 
     def report(self, sign: str, xs: Sequence[Any], y: Any) -> Any:
         if ys := [x for x in jax.tree.leaves(y) if isinstance(x, jax.Array)]:

@@ -110,12 +110,12 @@ class ExportTraces:
             self.module = Module()
             self.module.forward = f
             for name, part in modules_of(f, Module).items():
-                self.module.add_module(name.replace(".", "_") or "self", part)
+                self.module.add_module(name.replace(".", "_"), part)
 
     def trace_for(self, *args: Any) -> Any:
         key = str(tree_map_only(Tensor, lambda x: f"{spec_of(x)} on {x.device}", args))
         if key not in self.programs:
-            with prepare(self.f, args) as given, quiet(), called_forward(self.f):
+            with prepare(self.f, args) as given, exporting(self.f):
                 self.programs[key] = torch.export.export(self.module, tuple(given)).module()
             self.trace_count += 1
         return self.programs[key]
@@ -129,27 +129,18 @@ class ExportTraces:
 
 
 @contextmanager
-def called_forward(f: Any) -> Iterator[None]:
-    """A block in which the code of f is called forward: PyTorch records the lines of such functions only."""
-    inner = unwrap(f)
+def exporting(f: Any) -> Iterator[None]:
+    """A block that hides what torch.export logs. In it, f is called forward: PyTorch records such functions' lines."""
+    inner, before = unwrap(f), logging.root.manager.disable
     inner, code = getattr(inner, "__func__", inner), inner.__code__
     inner.__code__ = code.replace(co_name="forward")
-    try:
-        yield
-    finally:
-        inner.__code__ = code
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """A block that hides what torch.export logs and writes of a function that it refuses."""
-    before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
         with redirect_stderr(StringIO()), warnings.catch_warnings(action="ignore"):
             yield
     finally:
         logging.disable(before)
+        inner.__code__ = code
 
 
 def trace(f: Any) -> ExportTraces:
