@@ -9,7 +9,7 @@ minigrad's own are in course/widgets/own_runs.py; those of other frameworks are 
     prepare(f, args)    a block in which f may run without changing the user's objects; it returns the arguments to use
     watch(saw)          a block that calls saw(symbol, results, operands) for each op, and for an edit in place, whose
                         result is its operand, saw("", results, operands); a fourth argument is the line that ran it
-    trace(f)            f and its graphs: trace_for(*args) traces f unless it has a graph for such arguments,
+    Traces(f)           f and its graphs: trace_for(*args) traces f unless it has a graph for such arguments,
                         trace_count says how often it was traced, and run(*args) returns a StaticRun. If PrintRecorder
                         cannot find the line that prints, user_line() returns it
 """

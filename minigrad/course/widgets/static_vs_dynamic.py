@@ -66,7 +66,7 @@ class StaticVsDynamic(Film):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
         runs, given = framework_of(f, cases, framework), f
         f = python_function(f)
-        traces = runs.trace(given)
+        traces = runs.Traces(given)
         reels = [reel(f, runs, traces, case) for case in cases]
         inputs = Choice("input", [join_names([format_value(x, runs) for x in case]) for case in cases])
         choices = [inputs] if len(cases) > 1 else []

@@ -80,14 +80,14 @@ def sign_of(name: str, params: Any) -> str:
     return SIGNS.get(name, name.strip("_").removeprefix("reduce_"))
 
 
-class JaxprTraces:
+class Traces:
     """A function and its jaxprs."""
 
     trace_count = property(lambda self: len(self.jaxprs))
 
     def __init__(self, f: Callable[..., Any]):
-        self.f, self.jaxprs = f, list[Any]()
-        self.traced = wraps(f)(partial(f))  # of which JAX has no traces yet
+        self.f, self.jaxprs = f if isfunction(f) else getattr(f, "__wrapped__", f), list[Any]()
+        self.traced = wraps(f)(partial(self.f))  # of which JAX has no traces yet
 
     def jit(self, args: Sequence[Any]) -> Any:
         return jax.jit(self.traced, static_argnums=static_arguments(args))
@@ -110,10 +110,6 @@ class JaxprTraces:
         with redirect_stdout(StringIO()):
             run.results = jax.tree.leaves(self.jit(args)(*args))
         return run
-
-
-def trace(f: Any) -> JaxprTraces:
-    return JaxprTraces(f if isfunction(f) else getattr(f, "__wrapped__", f))
 
 
 def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) -> None:

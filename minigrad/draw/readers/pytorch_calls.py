@@ -102,9 +102,9 @@ def copy_of(x: Any) -> Any:
 
 @contextmanager
 def preserve_data(x: Tensor) -> Iterator[None]:
-    """Restores a tensor's numbers, its gradient and requires_grad. The numbers stay in place: views share them."""
+    """A block that restores a tensor's numbers, its gradient and requires_grad. The memory stays: views share it."""
     is_inference, grad, needs = x.is_inference(), x.grad if x.is_leaf else None, x.requires_grad
-    data, memory = x if is_inference else x.data, bytes_of(x)
+    data, memory = x if is_inference else x.data, raw_memory(x)
     before = data if memory is None else memory.clone()
     with ExitStack() as restore:
         restore.enter_context(nullcontext() if is_inference else _unsafe_preserve_version_counter(x))
@@ -124,7 +124,7 @@ def preserve_data(x: Tensor) -> Iterator[None]:
                 x.requires_grad_(needs).grad = grad
 
 
-def bytes_of(x: Tensor) -> Tensor | None:
+def raw_memory(x: Tensor) -> Tensor | None:
     """The memory of a tensor, from its first to its last number; None if it has no memory of its own."""
     try:
         size = 1 + sum((n - 1) * step for n, step in zip(x.shape, x.stride())) if x.numel() else 0

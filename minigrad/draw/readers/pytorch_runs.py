@@ -100,11 +100,11 @@ def copies(args: Sequence[Any]) -> Any:
     return tree_map_only(Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), tuple(args))
 
 
-class ExportTraces:
+class Traces:
     """A function, and its exported programs: one for each list of shapes, dtypes and other arguments."""
 
     def __init__(self, f: Any):
-        self.f, self.trace_count, self.programs = f, 0, dict[str, Any]()
+        self.f, self.trace_count, self.programs = (f := getattr(f, "forward", f)), 0, dict[str, Any]()
         self.module = cast(Any, getattr(f, "__self__", None))
         if not isinstance(self.module, Module) or f.__name__ != "forward":
             self.module = Module()
@@ -141,10 +141,6 @@ def exporting(f: Any) -> Iterator[None]:
     finally:
         logging.disable(before)
         inner.__code__ = code
-
-
-def trace(f: Any) -> ExportTraces:
-    return ExportTraces(getattr(f, "forward", f))
 
 
 class GraphRunner(fx.Interpreter):

@@ -84,16 +84,14 @@ def operands_of(type: str, xs: Sequence[Any]) -> list[Any]:
     ]
 
 
-class FunctionTraces:
+class Traces:
     """A function and its concrete functions."""
 
     def __init__(self, f: Any):
         self.f = getattr(f, "python_function", f)
         self.traced = tf.function(self.f)
 
-    @property
-    def trace_count(self) -> int:
-        return int(self.traced.experimental_get_tracing_count())
+    trace_count = property(lambda self: self.traced.experimental_get_tracing_count())
 
     def trace_for(self, *args: Any) -> Any:
         return self.traced.get_concrete_function(*args)
@@ -108,10 +106,6 @@ class FunctionTraces:
         with prepare(self.f, args):
             run.results = tf.nest.flatten(self.traced(*args))
         return run
-
-
-def trace(f: Any) -> FunctionTraces:
-    return FunctionTraces(f)
 
 
 def line_in(f: Any, stack: Any) -> int:

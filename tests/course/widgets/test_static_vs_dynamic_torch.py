@@ -48,7 +48,7 @@ def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
 
 
 def test_values_and_results_are_those_of_pytorch_to_the_bit():
-    traces = runs.trace(road)
+    traces = runs.Traces(road)
     traces.trace_for(TWO, False)
     run = traces.run(TWO, False)
     program = torch.export.export(traces.module, (TWO, False))
