@@ -7,8 +7,9 @@ of first assignment, for the objects that are drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from types import FrameType
-from typing import Protocol, TypeVar, runtime_checkable
+from inspect import getclosurevars
+from types import CodeType, FrameType
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T", bound=Hashable)
 
@@ -48,6 +49,15 @@ def candidates(name: str, held: object) -> Iterable[tuple[str, object]]:
     if isinstance(held, HasParameters) and not isinstance(held, type):
         return [(f"{name}.{path}", parameter) for path, parameter in held.named_parameters()]
     return [(name, held)]
+
+
+def variables_of(f: Any) -> dict[str, Any]:
+    """The global and enclosing variables that a function reads, also in functions inside it."""
+    codes, found = [f.__code__], getclosurevars(f).nonlocals
+    for code in codes:
+        codes += [x for x in code.co_consts if isinstance(x, CodeType)]
+        found = {name: f.__globals__[name] for name in code.co_names if name in f.__globals__} | found
+    return found
 
 
 def variables(frame: FrameType | None) -> dict[str, object]:

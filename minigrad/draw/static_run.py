@@ -9,7 +9,7 @@ minigrad's own are in course/widgets/own_runs.py; those of other frameworks are 
     prepare(f, args)    a block in which f may run without changing the user's objects; it returns the arguments to use
     watch(saw)          a block that calls saw(symbol, results, operands) for each op, and for an edit in place, whose
                         result is its operand, saw("", results, operands); a fourth argument is the line that ran it
-    trace(f)            f and its graphs: trace_for(*args) traces f unless it has a graph for such arguments,
+    Traces(f)           f and its graphs: trace_for(*args) traces f unless it has a graph for such arguments,
                         trace_count says how often it was traced, and run(*args) returns a StaticRun. If PrintRecorder
                         cannot find the line that prints, user_line() returns it
 """
@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import getclosurevars, ismethod
+from inspect import ismethod, unwrap
 from types import CodeType
 from typing import Any
 
+from .names import variables_of
 from .picture import Arrow, Box
 from .words import join_names
 
@@ -93,10 +94,15 @@ def op_box(sign: str, results: Sequence[Box]) -> Box:
     return Box("", "op", "", sign, spec, value, "")
 
 
+def code_of(f: Any) -> CodeType:
+    """The code of a function, without its decorators."""
+    code: CodeType = unwrap(f).__code__
+    return code
+
+
 def reachable(f: Any) -> dict[str, Any]:
     """The global and enclosing variables that a function reads; for a method, also self."""
-    found = getclosurevars(f)
-    return {**found.globals, **found.nonlocals, **({"self": f.__self__} if ismethod(f) else {})}
+    return {**variables_of(unwrap(f)), **({"self": f.__self__} if ismethod(f) else {})}
 
 
 def own_line(frames: Sequence[tuple[str, int]], code: CodeType) -> int:

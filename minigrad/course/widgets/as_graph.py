@@ -21,7 +21,7 @@ from .film import refuse_large
 from .recording import PrintEvent, PrintRecorder, format_value
 
 # errors of PyTorch and JAX
-NEEDS_VALUE = "GuardOnDataDependentSymNode", "TracerBoolConversionError"
+NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion")
 
 
 class TraceError(Exception):
@@ -40,7 +40,7 @@ class TraceError(Exception):
             message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
         self.line = own_line(frames, code)
         at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
-        super().__init__(at * (self.line > 0 and name in NEEDS_VALUE) + (message or name))
+        super().__init__(at * (self.line > 0 and bool(NEEDS_VALUE.match(name))) + (message or name))
 
 
 class AsGraph:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from ...draw.picture import Arrow, Box, Picture
+from ...draw.static_run import code_of
 from ...draw.svg import draw_down
 from ...engine.base.pytree import leaves
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run, truncate_text
@@ -60,7 +61,7 @@ class EagerRun:
         self.used = {self.box[id(x)] for x in leaves(self.recording.result) if id(x) in self.box}
         for arrow in reversed(self.arrows):
             self.used |= {arrow.tail} if arrow.head in self.used else set()
-        lines = {box[1:]: line - f.__code__.co_firstlineno + 1 for box, line in self.line.items()}
+        lines = {box[1:]: line - code_of(f).co_firstlineno + 1 for box, line in self.line.items()}
         self.svg = draw_half(Picture(tuple(self.boxes), tuple(self.arrows)), "l", lines) if self.boxes else ""
 
     def collect_moments(self, names: dict[int, str]) -> Iterator[LineRun]:

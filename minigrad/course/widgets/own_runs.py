@@ -81,13 +81,13 @@ def watch(saw: Saw) -> AbstractContextManager[Any]:
     return watching(OpWatcher(report))
 
 
-class OwnTraces:
+class Traces:
     """A function, its traces, and what the last run of one of them computed."""
 
     trace_count = property(lambda self: self.traced.trace_count)
 
-    def __init__(self, traced: TracedFunction):
-        self.traced = traced
+    def __init__(self, f: Callable[..., Any]):
+        self.traced: TracedFunction = function(getattr(f, "python_function", f))
 
     def trace_for(self, *args: Any) -> Trace:
         return trace_of(self.traced, args)
@@ -126,10 +126,6 @@ class OwnTraces:
         run.results = [result_at(at, found) for at in trace.places]
         run.boxes = [replace(box, value=values.get(box.id, box.value)) for box in picture.boxes]
         return run
-
-
-def trace(f: Callable[..., Any]) -> OwnTraces:
-    return OwnTraces(function(getattr(f, "python_function", f)))
 
 
 def format_results(node: Node, y: Any, read: set[int]) -> str:

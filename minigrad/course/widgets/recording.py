@@ -16,7 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ...draw.picture import Box
-from ...draw.static_run import op_box
+from ...draw.static_run import code_of, op_box
 from ...draw.words import join_names
 from ...engine.base.pytree import leaves
 from ...engine.core.node import place
@@ -115,10 +115,10 @@ class PrintRecorder(StringIO):
 def record_run(f: Callable[..., Any], args: Sequence[Any], framework: ModuleType) -> RunRecording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = RunRecording()
-    events, names = recording.events, recording.names
+    events, names, code = recording.events, recording.names, code_of(f)
 
     def on_trace_event(frame: FrameType, event: str) -> None:
-        if frame.f_code is f.__code__:
+        if frame.f_code is code:
             names.update((id(x), name) for name, x in frame.f_locals.items() if framework.is_tensor(x))
             if event == "line":
                 events.append(LineEvent(frame.f_lineno))

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ...draw.readers import load_reader, reader_of
+from ...draw.static_run import code_of
 from ...draw.svg import STYLE
 from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
@@ -35,7 +36,7 @@ NOT_IN_GRAPH = {  # statement that adds nothing to the graph → the sentence th
     "if": "Only the branch that Python takes now will be in the graph",
 }
 NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
-BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
+UNMARKED = re.compile("^(?=.)(?!while (tracing|running): )", re.MULTILINE)  # the beginning of a line
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
 EAGER = "Eager: computed at once"
 
@@ -65,7 +66,7 @@ class StaticVsDynamic(Film):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
         runs, given = framework_of(f, cases, framework), f
         f = python_function(f)
-        traces = runs.trace(given)
+        traces = runs.Traces(given)
         reels = [reel(f, runs, traces, case) for case in cases]
         inputs = Choice("input", [join_names([format_value(x, runs) for x in case]) for case in cases])
         choices = [inputs] if len(cases) > 1 else []
@@ -94,7 +95,7 @@ def python_function(f: Any) -> Callable[..., Any]:
         f = f if inspect.isfunction(f) or inspect.ismethod(f) else getattr(f, name, f)
     if not hasattr(f, "__code__"):
         raise TypeError(f"StaticVsDynamic takes a Python function, got {f!r}")
-    if from_library(f.__code__.co_filename):
+    if from_library(code_of(f).co_filename):
         raise ValueError(f"{f.__qualname__} is code of a library: take a function of your own that calls it")
     return f
 
@@ -113,7 +114,7 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
         panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
-        right = AsGraph(traces, args, left, f.__code__)
+        right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
         panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
@@ -168,7 +169,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     printed = ""
     for moment in left.moments:
         parts, text = right.build_line(moment)
-        printed += BEGINNING.sub("while tracing: ", text)
+        printed = UNMARKED.sub("while tracing: ", printed + text)
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
@@ -202,7 +203,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
     for x in right.run.order:
         text = truncate_text(printed_by.get(x, ""))
-        printed += BEGINNING.sub("while running: ", text)
+        printed = UNMARKED.sub("while running: ", printed + text)
         tells = f" It prints: {text.strip()}" if text else ""
         say = f"{box[x].op} gives {box[x].value}.{tells}" if box[x].value else f"{box[x].op} runs.{tells}"
         texts = {f"r{x}": box[x].value, "right says": truncate_text(printed)}

@@ -13,12 +13,12 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from inspect import getclosurevars, isfunction, ismethod, signature
+from inspect import isfunction, ismethod, signature
 from types import ModuleType
 from typing import Any
 
 from ...engine.base.pytree import leaves
-from ..names import LONGEST_LIST
+from ..names import LONGEST_LIST, variables_of
 
 READERS = {  # the package that defines a class → the reader for its objects
     "torch": "pytorch",
@@ -68,9 +68,9 @@ def held_by(x: Any) -> list[tuple[Any, Any]]:
     if ismethod(x):
         return [*held_by(x.__func__), ("self", x.__self__)]
     if isfunction(x):
-        variables, defaults = getclosurevars(x), x.__defaults__ or ()
+        defaults = x.__defaults__ or ()
         names = x.__code__.co_varnames[x.__code__.co_argcount - len(defaults) :]
-        return [*variables.globals.items(), *variables.nonlocals.items(), *zip(names, defaults)]
+        return [*variables_of(x).items(), *zip(names, defaults), *(x.__kwdefaults__ or {}).items()]
     return [*vars(x).items()] if hasattr(x, "__dict__") and not isinstance(x, type | ModuleType) else []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import replace
 from functools import partial, wraps
+from inspect import isfunction
 from io import StringIO
 from types import CodeType
 from typing import Any
@@ -15,7 +16,7 @@ from jax._src.core import EvalTrace, set_current_trace  # no public module repor
 from jax.extend.core import Literal
 
 from ..picture import Box
-from ..static_run import SIGNS, Saw, StaticRun, own_line
+from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax import array_of, bind
@@ -57,11 +58,10 @@ class ReportingTrace(EvalTrace):
     def process_primitive(self, primitive: Any, args: Any, params: Any, /) -> Any:
         return self.report(sign_of(primitive.name, params), args, super().process_primitive(primitive, args, params))
 
-    def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, args: Any, /, **params: Any) -> Any:
-        return self.report(fun.debug_info.func_name, args, fun.call_wrapped(*args))
+    def process_custom_jvp_call(self, primitive: Any, fun: Any, *rest: Any, **params: Any) -> Any:
+        return self.report(fun.debug_info.func_name, rest[-1], fun.call_wrapped(*rest[-1]))
 
-    def process_custom_vjp_call(self, primitive: Any, fun: Any, fwd: Any, bwd: Any, args: Any, /, **params: Any) -> Any:
-        return self.report(fun.debug_info.func_name, args, fun.call_wrapped(*args))
+    process_custom_vjp_call = process_custom_jvp_call
 
     def report(self, sign: str, xs: Sequence[Any], y: Any) -> Any:
         if ys := [x for x in jax.tree.leaves(y) if isinstance(x, jax.Array)]:
@@ -80,14 +80,14 @@ def sign_of(name: str, params: Any) -> str:
     return SIGNS.get(name, name.strip("_").removeprefix("reduce_"))
 
 
-class JaxprTraces:
+class Traces:
     """A function and its jaxprs."""
 
     trace_count = property(lambda self: len(self.jaxprs))
 
     def __init__(self, f: Callable[..., Any]):
-        self.f, self.jaxprs = f, list[Any]()
-        self.traced = wraps(f)(partial(f))  # of which JAX has no traces yet
+        self.f, self.jaxprs = f if isfunction(f) else getattr(f, "__wrapped__", f), list[Any]()
+        self.traced = wraps(f)(partial(self.f))  # of which JAX has no traces yet
 
     def jit(self, args: Sequence[Any]) -> Any:
         return jax.jit(self.traced, static_argnums=static_arguments(args))
@@ -106,14 +106,10 @@ class JaxprTraces:
         env = dict(zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values))
         run = StaticRun(box_of={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
         for eqn in closed.jaxpr.eqns:
-            add_equation(run, env, eqn, self.f.__code__)
+            add_equation(run, env, eqn, code_of(self.f))
         with redirect_stdout(StringIO()):
             run.results = jax.tree.leaves(self.jit(args)(*args))
         return run
-
-
-def trace(f: Any) -> JaxprTraces:
-    return JaxprTraces(getattr(f, "__wrapped__", f))
 
 
 def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) -> None:

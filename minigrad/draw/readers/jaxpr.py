@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from inspect import getclosurevars, isfunction, unwrap
+from inspect import isfunction, unwrap
 from itertools import groupby
 from typing import Any
 
@@ -23,7 +23,7 @@ from ...engine.base.pytree import leaves, paths
 from ...engine.core.node import Place
 from ..listing import Entry, EntryList, Listing, Path, Scope
 from ..listing_readers import line_of
-from ..names import names_in
+from ..names import names_in, variables_of
 from ..subgraphs import WORDS
 from ..tensors import format_array
 from . import refuse_missing_arguments
@@ -77,8 +77,7 @@ def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
     """id of an array → its name in `names`, in a partial, in f's closure or in f's module, such as W or params['w']."""
     trees = f.keywords if isinstance(f, partial) else {}
     f = unwrap(f.func if isinstance(f, partial) else f)
-    found = getclosurevars(f) if isfunction(f) else None
-    trees = {**found.globals, **found.nonlocals, **trees} if found else trees
+    trees = {**variables_of(f), **trees} if isfunction(f) else trees
     held = {path: x for name, tree in trees.items() for path, x in zip(paths(tree, name), leaves(tree))}
     return names_in({**names, **held}, lambda x: id(x) if is_array(x) else None)
 

@@ -10,7 +10,7 @@ import random
 import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
@@ -102,23 +102,38 @@ def copy_of(x: Any) -> Any:
 
 @contextmanager
 def preserve_data(x: Tensor) -> Iterator[None]:
-    """A block that works on copies of a tensor's numbers and of its gradient; an inference tensor is left alone."""
-    if x.is_inference():
-        yield
-        return
-    data, grad = x.data, x.grad if x.is_leaf else None
-    with _unsafe_preserve_version_counter(x):
+    """A block that restores a tensor's numbers, its gradient and requires_grad. The memory stays: views share it."""
+    is_inference, grad, needs = x.is_inference(), x.grad if x.is_leaf else None, x.requires_grad
+    data, memory = x if is_inference else x.data, raw_memory(x)
+    before = data if memory is None else memory.clone()
+    with ExitStack() as restore:
+        restore.enter_context(nullcontext() if is_inference else _unsafe_preserve_version_counter(x))
+        restore.enter_context(nullcontext() if grad is None else preserve_data(grad))
         try:
-            set_data(x, data.clone(), None if grad is None else grad.clone())
+            if memory is None and not is_inference:
+                x.data = data.clone()
             yield
         finally:
-            set_data(x, data, grad)
+            if not is_inference:
+                x.data = data
+            if memory is not None and not torch.equal(memory, before):
+                memory.copy_(before)
+            if x.grad_fn is not None and not needs and not x._is_view():
+                x.detach_()
+            if x.is_leaf:
+                x.requires_grad_(needs).grad = grad
 
 
-def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
-    x.data = data
-    if x.is_leaf:
-        x.grad = grad
+def raw_memory(x: Tensor) -> Tensor | None:
+    """The memory of a tensor, from its first to its last number; None if it has no memory of its own."""
+    try:
+        size = 1 + sum((n - 1) * step for n, step in zip(x.shape, x.stride())) if x.numel() else 0
+        dtype = {2: torch.int16, 4: torch.int32, 8: torch.int64}.get(x.element_size(), torch.uint8)
+        scale, storage = x.element_size() // dtype.itemsize, x.untyped_storage()
+        memory = torch.empty(0, dtype=dtype, device=x.device)
+        return memory.set_(storage, x.storage_offset() * scale, (size * scale,), (1,)) if storage.data_ptr() else None
+    except (NotImplementedError, RuntimeError):  # sparse or nested, or of a subclass that wraps other tensors
+        return None
 
 
 class CallRecorder(TorchFunctionMode):

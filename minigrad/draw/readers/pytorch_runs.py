@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
+from inspect import unwrap
 from io import StringIO
 from operator import getitem
-from types import FunctionType, MethodType
 from typing import Any, cast
 
 import torch
@@ -22,14 +23,15 @@ from ...engine.base.pytree import leaves
 from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Box
-from ..static_run import SIGNS, Saw, StaticRun, own_line, reachable
+from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
 from ..words import number
 from .pytorch_calls import preserve
 from .pytorch_run import content
 from .pytorch_tensors import memory_of, spec_of, tensors_in
 
 title = "torch.export: built first, run later"
-ALIKE = {"slice": "getitem", "select": "getitem", "index": "getitem", "numpy_T": "T", "true_divide": "div"}
+ALIKE = {"slice": "getitem", "select": "getitem", "index": "getitem", "numpy_T": "T", "true_divide": "div",
+         "wrap_with_set_grad_enabled": "set_grad_enabled"}  # fmt: skip
 BINARY = {*SIGNS.values(), "pow"} - {"[ ]"}
 
 
@@ -59,8 +61,8 @@ class watch(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         y = func(*args, **(kwargs or {}))
-        if ys := [*tensors_in(y)]:
-            name = getattr(func, "__name__", type(func).__name__)
+        name = getattr(func, "__name__", type(func).__name__)
+        if ys := [*tensors_in(args[:1] if name == "__setitem__" else y)]:
             sign, xs = sign_and_operands(func.__self__.__name__ if name == "__get__" else name, args, kwargs or {})
             self.saw(sign, ys, xs)
         return y
@@ -98,22 +100,22 @@ def copies(args: Sequence[Any]) -> Any:
     return tree_map_only(Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), tuple(args))
 
 
-class ExportTraces:
+class Traces:
     """A function, and its exported programs: one for each list of shapes, dtypes and other arguments."""
 
     def __init__(self, f: Any):
-        self.f, self.trace_count, self.programs = f, 0, dict[str, Any]()
-        self.module = cast(Any, f.__self__ if isinstance(f, MethodType) else Module())
-        if isinstance(f, FunctionType):  # PyTorch records the lines of functions called forward
-            code = f.__code__.replace(co_name="forward")
-            self.module.forward = FunctionType(code, f.__globals__, "forward", f.__defaults__, f.__closure__)
+        self.f, self.trace_count, self.programs = (f := getattr(f, "forward", f)), 0, dict[str, Any]()
+        self.module = cast(Any, getattr(f, "__self__", None))
+        if not isinstance(self.module, Module) or f.__name__ != "forward":
+            self.module = Module()
+            self.module.forward = f
             for name, part in modules_of(f, Module).items():
                 self.module.add_module(name.replace(".", "_"), part)
 
     def trace_for(self, *args: Any) -> Any:
         key = str(tree_map_only(Tensor, lambda x: f"{spec_of(x)} on {x.device}", args))
         if key not in self.programs:
-            with prepare(self.f, args) as given, quiet():
+            with prepare(self.f, args) as given, exporting(self.f):
                 self.programs[key] = torch.export.export(self.module, tuple(given)).module()
             self.trace_count += 1
         return self.programs[key]
@@ -122,24 +124,23 @@ class ExportTraces:
         module = self.trace_for(*args)
         with prepare(self.f, args) as given, preserve(module, ()):
             runner = GraphRunner(module, self.f)
-            runner.found.results = leaves(runner.run(*given))
+            runner.found.results = copies(leaves(runner.run(*given)))
         return runner.found
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """A block that hides what torch.export logs and writes of a function that it refuses."""
-    before = logging.root.manager.disable
+def exporting(f: Any) -> Iterator[None]:
+    """A block that hides what torch.export logs. In it, f is called forward: PyTorch records such functions' lines."""
+    inner, before = unwrap(f), logging.root.manager.disable
+    inner, code = getattr(inner, "__func__", inner), inner.__code__
+    inner.__code__ = code.replace(co_name="forward")
     logging.disable(logging.WARNING)
     try:
-        with redirect_stderr(StringIO()):
+        with redirect_stderr(StringIO()), warnings.catch_warnings(action="ignore"):
             yield
     finally:
         logging.disable(before)
-
-
-def trace(f: Any) -> ExportTraces:
-    return ExportTraces(getattr(f, "forward", f))
+        inner.__code__ = code
 
 
 class GraphRunner(fx.Interpreter):
@@ -147,7 +148,7 @@ class GraphRunner(fx.Interpreter):
 
     def __init__(self, module: fx.GraphModule, f: Any):
         super().__init__(module)
-        self.code, self.found = f.__code__, StaticRun()
+        self.code, self.found = code_of(f), StaticRun()
         self.names = names_in(reachable(f), lambda x: memory_of(x) if isinstance(x, Tensor) else None)
 
     def run_node(self, node: fx.Node) -> Any:
@@ -166,14 +167,18 @@ class GraphRunner(fx.Interpreter):
     def add_op(self, node: fx.Node, results: list[Box]) -> str:
         sign, xs = operands_of(node)
         operands = [x if x in self.found.box_of else describe(x) for x in xs if not self.is_graph(x)]
-        frames = re.findall(r'File "(.+)", line (\d+)', node.stack_trace or "")
-        line = own_line([(file, int(n)) for file, n in frames], self.code)
-        box = self.found.add_op(sign, results, operands, line)
+        box = self.found.add_op(sign, results, operands, self.line_of(node))
+        if sign == "set_grad_enabled":
+            self.found.inner[box] = {*map(self.line_of, cast(Any, self.env[xs[0]]).graph.nodes)}
         if sign == "cond":
             test, *graphs = map(self.env.get, cast(Any, node.args[:3]))
             signs = dict(zip(("true", "false"), map(signs_of, graphs)))
             self.found.add_branches(box, str(bool(test)).lower(), signs)
         return box
+
+    def line_of(self, node: fx.Node) -> int:
+        frames = re.findall(r'File "(.+)", line (\d+)', node.stack_trace or "")
+        return own_line([(file, int(n)) for file, n in frames], self.code)
 
     def is_graph(self, x: Any) -> bool:
         return isinstance(x, fx.Node) and isinstance(self.env[x], fx.GraphModule)

@@ -10,13 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.compat import as_str
 from tensorflow.python.eager.wrap_function import VariableHolder, WrappedFunction
 from tensorflow.python.framework.op_callbacks import add_op_callback, remove_op_callback
 from tensorflow.python.util.tf_stack import extract_stack
 
+from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Box
-from ..static_run import SIGNS, Saw, StaticRun, own_line, reachable
+from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
 from ..tensors import format_array
 from .nested import spec_text
 from .tensorflow import GraphReader
@@ -46,8 +48,8 @@ def names(f: Any) -> dict[int, str]:
 
 @contextmanager
 def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    held = [y for x in (*reachable(f).values(), *args) for y in (getattr(x, "variables", None) or [x])]
-    before = [(x, x.numpy()) for x in held if isinstance(x, tf.Variable)]
+    held = modules_of(f, (tf.Module, tf.Variable), args).values()
+    before = [(x, x.numpy()) for each in held for x in getattr(each, "variables", [each])]
     try:
         yield args
     finally:
@@ -59,7 +61,7 @@ def prepare(f: Any, args: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def watch(saw: Saw) -> Iterator[None]:
     def report(type: str, xs: Any, attrs: Any, ys: Any, op_name: Any = None, graph: Any = None) -> None:
         if type == "PrintV2":  # TensorFlow writes to stderr without Python
-            sys.stdout.write(xs[0].numpy().decode() + "\n")
+            sys.stdout.write(xs[0].numpy().decode() + as_str(attrs[attrs.index("end") + 1]))
         elif ys and graph is None and all(is_value(y) and y.dtype != tf.string for y in ys):
             saw(sign_of(type), ys, operands_of(type, xs))
 
@@ -82,16 +84,14 @@ def operands_of(type: str, xs: Sequence[Any]) -> list[Any]:
     ]
 
 
-class FunctionTraces:
+class Traces:
     """A function and its concrete functions."""
 
     def __init__(self, f: Any):
         self.f = getattr(f, "python_function", f)
         self.traced = tf.function(self.f)
 
-    @property
-    def trace_count(self) -> int:
-        return int(self.traced.experimental_get_tracing_count())
+    trace_count = property(lambda self: self.traced.experimental_get_tracing_count())
 
     def trace_for(self, *args: Any) -> Any:
         return self.traced.get_concrete_function(*args)
@@ -108,13 +108,9 @@ class FunctionTraces:
         return run
 
 
-def trace(f: Any) -> FunctionTraces:
-    return FunctionTraces(f)
-
-
 def line_in(f: Any, stack: Any) -> int:
     """The line of f in a stack of TensorFlow, which knows what AutoGraph made of each line."""
-    return own_line([(frame.filename, frame.lineno) for frame in stack.get_user_frames()], f.__code__) if stack else 0
+    return own_line([(frame.filename, frame.lineno) for frame in stack.get_user_frames()], code_of(f)) if stack else 0
 
 
 class FunctionRun:
@@ -151,7 +147,7 @@ class FunctionRun:
         operands = [x for x in xs if x in self.found.box_of]
         box = self.found.add_op(sign, results, operands, line_in(self.f, op.traceback))
         if op.type == "PrintV2":
-            self.found.prints[box] = self.values[op.inputs[0].ref()].numpy().decode() + "\n"
+            self.found.prints[box] = as_str(self.values[op.inputs[0].ref()].numpy() + op.get_attr("end"))
         if graphs := [self.function(op, attr[key].func.name).get_operations() for key in PARTS if key in attr]:
             self.found.inner[box] = {line for ops in graphs for x in ops if (line := line_in(self.f, x.traceback))}
         if sign == "if":

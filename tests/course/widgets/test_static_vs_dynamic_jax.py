@@ -44,7 +44,7 @@ def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
 
 
 def test_values_and_results_are_those_of_jax_to_the_bit():
-    traces = runs.trace(road)
+    traces = runs.Traces(road)
     traces.trace_for(TWO, False)
     run, left = traces.run(TWO, False), EagerRun(road, (TWO, False), runs)
     jaxpr = jax.make_jaxpr(road, static_argnums=1)(TWO, False)
@@ -70,4 +70,5 @@ def test_arguments_and_results_may_be_no_arrays():
     assert (
         StaticVsDynamic(lambda x: x * 2, 3.0, framework="jax").steps[-1]["say"].startswith("Both have the same result")
     )
+    assert "line 1 needs a value" in StaticVsDynamic(lambda x: x.sum().item() + int(x[0]), ONE).steps[-1]["say"]
     assert "It cannot be traced: " in StaticVsDynamic(lambda x: "text", ONE).steps[-1]["say"]

@@ -9,7 +9,7 @@ from tests.support.films import check_static_film
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tensorflow-cpu==2.21.0")
 runs = pytest.importorskip("minigrad.draw.readers.tensorflow_runs")
-W = tf.Variable([0.5, -1.0])
+W, HELD = tf.Variable([0.5, -1.0]), [tf.Variable([1.0, 1.0])]
 ONE, TWO = tf.constant([1.0, 2.0]), tf.constant([3.0, 2.0])
 
 
@@ -48,7 +48,7 @@ def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
 
 
 def test_values_and_results_are_those_of_tensorflow_to_the_bit():
-    traces = runs.trace(road)
+    traces = runs.Traces(road)
     traces.trace_for(TWO, False)
     run, left = traces.run(TWO, False), EagerRun(road, (TWO, False), runs)
 
@@ -63,3 +63,10 @@ def test_what_needs_a_value_is_refused_and_its_line_is_marked():
 
     assert last["say"].endswith("AttributeError: 'SymbolicTensor' object has no attribute 'numpy'")
     assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
+
+
+def test_variables_in_a_list_are_restored_and_prints_end_as_told():
+    widget = StaticVsDynamic(lambda x: [HELD[0].assign_add(x), tf.print("x is", x, end="!")][0] + 0, ONE)
+
+    assert widget.steps[-2]["text"]["right says"] == "while running: x is [1 2]!"
+    assert HELD[0].numpy().tolist() == [1, 1]

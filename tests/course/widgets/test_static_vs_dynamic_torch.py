@@ -1,5 +1,7 @@
 """StaticVsDynamic of a PyTorch function: what the film says is what PyTorch and torch.export did."""
 
+from types import MethodType, SimpleNamespace
+
 import pytest
 
 from minigrad.course.widgets import StaticVsDynamic
@@ -46,7 +48,7 @@ def test_the_film_tells_what_vanishes_what_prints_and_how_often_it_is_traced():
 
 
 def test_values_and_results_are_those_of_pytorch_to_the_bit():
-    traces = runs.trace(road)
+    traces = runs.Traces(road)
     traces.trace_for(TWO, False)
     run = traces.run(TWO, False)
     program = torch.export.export(traces.module, (TWO, False))
@@ -71,9 +73,11 @@ def test_an_if_on_a_tensor_is_refused_and_its_line_is_marked():
     assert widget.steps[-1]["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
 
 
-def editing(x):
-    x += 1
-    W.mul_(2)
+@torch.no_grad()
+def editing(self, x, *, rate=0.5):
+    print("one", end=" ") or print("line")
+    x[0] = 3
+    (lambda: W.mul_(self.weight.sub_(rate)))()
     return x * W
 
 
@@ -87,13 +91,21 @@ def test_a_model_and_its_tensors_are_not_changed():
             return self.norm(torch.dropout(self.layer(x), 0.5, train=True)).mean()
 
     net, x = Net(), torch.randn(4, 2, requires_grad=True)
+    weight = torch.ones(2, requires_grad=True)
     before, version, state = {k: v.clone() for k, v in net.state_dict().items()}, W._version, torch.get_rng_state()
     widget = StaticVsDynamic(net, cases=[(x,), (x,)])
-    edited = StaticVsDynamic(editing, ONE)
+    edited = StaticVsDynamic(MethodType(editing, SimpleNamespace(weight=weight)), ONE)
 
     assert says(widget)[-1].startswith("Both have the same result: ")
     assert widget.films[0]["panels"] == widget.films[1]["panels"]
-    assert [say.split("computes ")[1].split(";")[0] for say in says(edited)[1:4]] == ["[2, 3]", "[1, −2]", "[2, −6]"]
+    assert says(edited)[-1].startswith("Both have the same result: [0.75, −1]. ")
+    assert edited.steps[1]["text"]["right says"] == "while tracing: one line\n"
+    assert [say.split("this line ")[1] for say in says(edited)[2:5]] == [
+        "computes [3, 2]; traced, it adds 1 box.",
+        "computes [0.5, 0.5] and [0.25, −0.5]; traced, it is in the set_grad_enabled already.",
+        "computes [0.75, −1]; traced, it is in the set_grad_enabled already.",
+    ]
+    assert weight.tolist() == [1, 1]
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     assert (W.tolist(), ONE.tolist(), W._version) == ([0.5, -1], [1, 2], version)
     assert torch.equal(torch.get_rng_state(), state)

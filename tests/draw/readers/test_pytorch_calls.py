@@ -130,6 +130,23 @@ def test_looking_changes_nothing(kind, compiled):
     earlier.backward()  # PyTorch raises if a tensor that it saved has another version
 
 
+def test_memory_that_tensors_share_is_changed_for_all_and_then_restored():
+    base, weight = torch.ones(4), torch.ones(2)
+    part = base[:2]
+    with torch.inference_mode():
+        frozen = torch.ones(2)
+
+    def f(x):
+        base.add_(1)
+        weight.requires_grad_().sum().backward()
+        with torch.inference_mode():
+            frozen.add_(x)
+        return part * weight + frozen
+
+    assert listing(f, torch.ones(2)).entries[-1].value == "[4, 4]"
+    assert (base.sum(), frozen.sum(), weight.requires_grad, weight.grad) == (4, 2, False, None)
+
+
 def test_a_module_is_found_however_the_function_reaches_it():
     net, x = nn.Sequential(nn.BatchNorm1d(2)), torch.randn(4, 2)
     agent = SimpleNamespace(nets=[net])
