@@ -2,7 +2,6 @@
 
 Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
 MulBackward0, and a tensor that requires no gradient is missing unless a Node of autograd saved it.
-
 torch.compile hands each graph to a backend. Ours records the graph and runs it. Between graphs, ordinary Python runs.
 """
 
@@ -141,8 +140,8 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
         why = reason.partition("\n")[0].replace("generic_jump TensorVariable()", "Python branches on a tensor")
         function = re.sub(r"^torch_dynamo_resume_in_(\w+)_at_\d+$", r"\1", at.name)  # its name behind a break
         notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, function))} – {why}.")
-    gave_up = counters["unimplemented"] - refused if not reasons else ()
-    notes += [f"torch.compile gave up: {shorten(' – '.join(map(str.strip, why.splitlines())), 200)}" for why in gave_up]
+    for why in counters["unimplemented"] - refused if not reasons else ():
+        notes.append(f"torch.compile gave up: {shorten(' – '.join(map(str.strip, why.splitlines())), 200)}")
     notes += [OUTSIDE] * any(id(y) not in runs.made for y in ys)
     return Listing(f"what torch.compile made of {name}", runs.entries, notes)
 
