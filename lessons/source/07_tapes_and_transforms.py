@@ -661,9 +661,12 @@ def nested_transforms(torch):
 # operations. This record is the *jaxpr*, and `GraphView(f, x)` draws it. For `cube` it has a single
 # operation. `jax.grad(cube)` is a function too, so it has a jaxpr of its own. How many operations do you expect there,
 # and is x³ still one of them?
+#
+# Answer, then run the cell below. Its lines are folded, because the answer is among them: click its three dots to read
+# them.
 
 
-# %% slideshow={"slide_type": "skip"}
+# %% jupyter={"source_hidden": true} slideshow={"slide_type": "skip"}
 @in_jax
 def slope_in_jax(jax):
     """

@@ -574,9 +574,12 @@ def define_then_run(torch):
 # TensorFlow 2 still runs the graphs of 2016. Here are tanh(w · x) and its gradient, with the lines of this lesson. We
 # feed 0.5 for x, and 0 for the loss, which is a node *inside* the graph. We feed nothing for w. What does a run give
 # for the gradient of w?
+#
+# Answer, then run the cell below. Its lines are folded, because the answer is among them: click its three dots to read
+# them.
 
 
-# %% slideshow={"slide_type": "skip"}
+# %% jupyter={"source_hidden": true} slideshow={"slide_type": "skip"}
 @in_tensorflow
 def gradient_in_tensorflow(tf):
     """

@@ -648,9 +648,12 @@ def traces_in_pytorch(torch):
 #
 # AutoGraph comes from TensorFlow, so `bent` needs no change there. `GraphView` draws the graph that a call with 3 runs,
 # and at 3 no exponential is computed. Will the picture have an exponential?
+#
+# Answer, then run the cell below. Its lines are folded, because the answer is among them: click its three dots to read
+# them.
 
 
-# %% slideshow={"slide_type": "skip"}
+# %% jupyter={"source_hidden": true} slideshow={"slide_type": "skip"}
 @in_tensorflow
 def bent_in_tensorflow(tf):
     """

@@ -264,7 +264,7 @@ class SavedTensor:
 def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps: int) -> TorchLedger:
     """Train a copy of the model for some steps, and return the ledger."""
     if not isinstance(model, torch.nn.Module) or not callable(loss_fn):
-        raise TypeError(f"expected MemoryTimeline(module, loss_fn, x, y) of PyTorch; got {model!r} and {loss_fn!r}")
+        raise TypeError(f"expected MemoryTimeline(model, loss_fn, x, y) of PyTorch; got {type(model)}, {type(loss_fn)}")
     model, optimizer = deepcopy((model, optimizer or torch.optim.Adam(model.parameters())))
     with torch.random.fork_rng(), TorchLedger(model, optimizer, [x, y]) as ledger:
         for _ in range(steps):

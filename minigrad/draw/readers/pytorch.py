@@ -2,9 +2,7 @@
 
 Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
 MulBackward0, and a tensor that requires no gradient is missing unless a Node of autograd saved it.
-
-torch.compile hands each graph to a backend. Ours records the graph and runs it as it is. At a graph break, ordinary
-Python runs until the next graph starts, with the tensors that Python passes to it.
+torch.compile hands each graph to a backend. Ours records the graph and runs it. Between graphs, ordinary Python runs.
 """
 
 from __future__ import annotations
@@ -127,9 +125,9 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
 
     This compiles f again, and does not change the user's compiled code.
     """
-    from torch._dynamo.utils import graph_break_reasons
+    from torch._dynamo.utils import counters, graph_break_reasons
 
-    name, earlier = name_of(f), len(graph_break_reasons)
+    name, earlier, refused = name_of(f), len(graph_break_reasons), counters["unimplemented"].copy()
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
     with preserve(f, args) as modules:
         runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
@@ -138,10 +136,12 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     del graph_break_reasons[earlier:]
     found = pluralize(runs.count, "graph", "graphs"), pluralize(len(reasons), "graph break", "graph breaks")
     notes = [f"torch.compile made {found[0]} of {name}, with {found[1]}."]
-    for reason in reversed(reasons.values()):
-        at, why = reason.user_stack[-1], reason.reason.partition("\n")[0]
-        why = why.replace("generic_jump TensorVariable()", "Python branches on a tensor")
-        notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, at.name))} – {why}.")
+    for at, reason in [(each.user_stack[-1], each.reason) for each in reversed(reasons.values())]:
+        why = reason.partition("\n")[0].replace("generic_jump TensorVariable()", "Python branches on a tensor")
+        function = re.sub(r"^torch_dynamo_resume_in_(\w+)_at_\d+$", r"\1", at.name)  # its name behind a break
+        notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, function))} – {why}.")
+    for why in counters["unimplemented"] - refused if not reasons else ():
+        notes.append(f"torch.compile gave up: {shorten(' – '.join(map(str.strip, why.splitlines())), 200)}")
     notes += [OUTSIDE] * any(id(y) not in runs.made for y in ys)
     return Listing(f"what torch.compile made of {name}", runs.entries, notes)
 

@@ -85,6 +85,37 @@ def test_graph_breaks_of_torch_compile_are_named_with_their_lines(capsys):
     assert view.overview.listing.entries[4].inputs == (1,), "graphs pass tensors on"
 
 
+def test_an_if_after_a_graph_break_names_the_function_of_the_user(capsys):
+    """PyTorch's name for it was shown, torch_dynamo_resume_in_late_at_9."""
+
+    def late(x):
+        print("first")
+        if x.sum() > 0:
+            return x.sin()
+        return x
+
+    notes = GraphView(torch.compile(late, backend="eager"), torch.ones(3), names={}).notes
+    assert "in late: if x.sum() > 0:" in notes[2]
+
+
+def test_a_function_that_torch_compile_gives_up_has_the_reason():
+    """There were no graphs and no breaks, and no word about why."""
+
+    class Speaker(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(2, 3)
+
+        def forward(self, x):
+            return self.lstm(x)[0]
+
+    for _ in range(2):
+        notes = GraphView(torch.compile(Speaker(), backend="eager"), torch.ones(1, 2)).notes
+        assert notes[0] == "torch.compile made 0 graphs of Speaker, with 0 graph breaks."
+        assert notes[1].startswith("torch.compile gave up: ")
+        assert "LSTM" in notes[1]
+
+
 @pytest.mark.parametrize("wrap", [EAGER, lambda model: model.compile(backend="eager") or model])
 def test_a_compiled_module_has_one_graph_with_its_modules(wrap):
     view = GraphView(wrap(Branch()), torch.ones(2, 3))
