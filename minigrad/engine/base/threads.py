@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cache
 from pathlib import Path
@@ -70,24 +72,36 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int, others:
     Each thread has its own slot, this one 0. If a thread starts late or never, the others take its ranges.
     """
     size = max(1, count // (4 * threads))  # so that a thread that is slow can take fewer ranges
-    starts, lock = iter(range(0, count, size)), Lock()
-
-    def take() -> int:
-        with lock:
-            return next(starts, count)
+    starts = deque([*range(0, count, size), *[None] * threads])  # None ends the work of a thread
+    busy, errors = [Lock() for _ in range(threads)], list[BaseException]()
 
     def work(slot: int) -> None:
-        for first in iter(take, count):
-            run(first, min(first + size, count), slot)
+        with busy[slot]:
+            try:
+                for first in iter(starts.popleft, None):
+                    run(first, min(first + size, count), slot)
+            except BaseException as error:
+                errors.append(error)
 
-    tasks = [others.submit(copy_context().run, work, slot) for slot in range(1, threads)]
+    def finish() -> None:
+        try:
+            starts.extendleft([None] * threads)  # if this thread has failed, the others stop too
+            for each in busy:
+                with each:
+                    pass
+        except KeyboardInterrupt:  # the caller frees the arrays, so no thread may be in a range
+            finish()
+            raise
+
     try:
+        with suppress(RuntimeError):  # no thread can be started, for example when the interpreter exits
+            for slot in range(1, threads):
+                others.submit(copy_context().run, work, slot)
         work(0)
     finally:
-        list(iter(take, count))  # if this thread has failed, the others stop too
-        for task in tasks:
-            if not task.cancel():
-                task.result()
+        finish()
+    if errors:
+        raise errors.pop()
 
 
 @cache

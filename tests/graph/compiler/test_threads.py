@@ -1,5 +1,9 @@
 """How many threads share a loop, and no bit of a result depends on their number."""
 
+import time
+from threading import Event
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -111,22 +115,54 @@ class Late:
     """A helper thread that begins its task only when the calling thread has finished its own."""
 
     def submit(self, *task):
-        self.cancel = lambda: task[0](*task[1:]) or True
-        return self
+        self.begin = lambda: task[0](*task[1:])
 
 
 def test_an_error_ends_the_loop_and_is_raised():
-    done = []
+    done, late = [], Late()
 
     def run(first, stop, slot):
         done.append(first)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        threads.share(run, 1000, 2, Late())
+        threads.share(run, 1000, 2, late)
+    late.begin()
     assert done == [0]
     with pytest.raises(ZeroDivisionError):
         threads.share(lambda first, stop, slot: 1 // (slot - 1), 1000, 2, threads.AtOnce())
+
+
+@pytest.mark.parametrize(("number", "error"), [(2, KeyboardInterrupt), (3, ZeroDivisionError)])
+def test_no_thread_is_in_a_range_when_a_loop_has_failed(number, error):
+    """After Ctrl-C, or an error in one of two helper threads, a range wrote into arrays that were freed or reused."""
+    inside, begun, others = [], Event(), threads.helpers(2)
+
+    def run(first, stop, slot):
+        if slot == number - 1:
+            inside.append(begun.set())
+            time.sleep(0.05)
+            inside.pop()
+        elif slot == 1:
+            raise error
+        begun.wait(9)
+
+    def submit(*task):
+        others.submit(*task)
+        if number == 2 and begun.wait(9):
+            raise error
+
+    with pytest.raises(error):
+        threads.share(run, 12, number, SimpleNamespace(submit=submit))
+    assert not inside
+
+
+def test_a_loop_runs_while_the_interpreter_exits():
+    """A thread that the main thread had left, or atexit, could not run a large loop."""
+    done, others = [], threads.pool(1, "test")
+    others.shutdown()
+    threads.share(lambda first, stop, slot: done.append(slot), 8, 2, others)
+    assert done == [0] * 8
 
 
 @pytest.mark.parametrize(("how", "most"), [(True, 2), ("native", 3)])
