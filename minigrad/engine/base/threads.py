@@ -6,10 +6,11 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
+from operator import call
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -66,8 +67,8 @@ def text_of(path: Path) -> str:
         return ""
 
 
-def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Executor) -> None:
-    """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks of `others`.
+def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Callable[..., Any]) -> None:
+    """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks for `others`.
 
     Each thread has its own slot, this one 0. If a thread starts late or never, the others take its ranges.
     """
@@ -83,31 +84,32 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int, others:
             except BaseException as error:
                 errors.append(error)
 
-    def finish() -> None:
-        try:
-            starts.extendleft([None] * threads)  # if this thread has failed, the others stop too
-            for each in busy:
-                with each:
-                    pass
-        except KeyboardInterrupt:  # the caller frees the arrays, so no thread may be in a range
-            finish()
-            raise
-
     try:
-        with suppress(RuntimeError):  # no thread can be started, for example when the interpreter exits
-            for slot in range(1, threads):
-                others.submit(copy_context().run, work, slot)
+        for slot in range(1, threads):
+            others(partial(copy_context().run, work, slot))
         work(0)
     finally:
-        finish()
+        starts.extendleft([None] * threads)  # if this thread has failed, the others stop too
+        for each in busy:
+            with each:
+                pass
     if errors:
         raise errors.pop()
 
 
 @cache
-def helpers(workers: int) -> Executor:
-    """The threads that share loops with the calling thread."""
-    return pool(workers, "minigrad")
+def helpers(workers: int) -> Callable[[Callable[[], Any]], Any]:
+    """A function that passes a task to the threads that share loops with the calling thread.
+
+    If Ctrl-C interrupts submit() of a ThreadPoolExecutor, its locks may stay locked; put() of this queue runs in C.
+    """
+    tasks = SimpleQueue[Callable[[], Any]]()
+    try:
+        for _ in range(workers):
+            Thread(target=lambda: any(task() for task in iter(tasks.get, None)), name="minigrad", daemon=True).start()
+    except RuntimeError:  # no thread can be started
+        return call
+    return tasks.put
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and uses one by default
