@@ -106,10 +106,15 @@ def helpers(workers: int) -> Callable[[Callable[[], Any]], Any]:
     tasks = SimpleQueue[Callable[[], Any]]()
     try:
         for _ in range(workers):
-            Thread(target=lambda: any(task() for task in iter(tasks.get, None)), name="minigrad", daemon=True).start()
+            Thread(target=run_tasks, args=(tasks,), name="minigrad", daemon=True).start()
     except RuntimeError:  # no thread can be started
         return call
     return tasks.put
+
+
+def run_tasks(tasks: SimpleQueue[Callable[[], Any]]) -> None:
+    while True:
+        tasks.get()()  # no variable keeps the task, which refers to the arrays of its loop
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and uses one by default
