@@ -30,6 +30,7 @@ Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 # methods that walk through a module: a trace notes what they return
 REFUSED = dict.fromkeys(("sequence", "__dict__"), "the state or the seed of a random generator")
 REFUSED["_version"] = "the count of edits"
+TEMPORARY = "__getattribute__", "__slotnames__", "__annotations__"  # of a class: set by other traces, copies, readers
 WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
 
 
@@ -156,7 +157,8 @@ def observe(what: Any, attribute: str) -> Any:
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
     if attribute == "methods":  # special methods too, which code calls without naming them
-        return [*map(id, vars(what).values())], [*vars(what).values()]
+        methods = [x for name, x in vars(what).copy().items() if name not in TEMPORARY]
+        return [*map(id, methods)], methods
     if issubclass(type(what), type):
         spaces = [space for space in map(vars, what.__mro__) if attribute in space]
         return contents(spaces[0][attribute] if spaces else MISSING)

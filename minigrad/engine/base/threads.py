@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
+from operator import call
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -64,36 +67,54 @@ def text_of(path: Path) -> str:
         return ""
 
 
-def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Executor) -> None:
-    """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks of `others`.
+def share(run: Callable[[int, int, int], Any], count: int, threads: int, others: Callable[..., Any]) -> None:
+    """Call run(first, stop, slot) on ranges that together cover 0 to count, here and in threads - 1 tasks for `others`.
 
     Each thread has its own slot, this one 0. If a thread starts late or never, the others take its ranges.
     """
     size = max(1, count // (4 * threads))  # so that a thread that is slow can take fewer ranges
-    starts, lock = iter(range(0, count, size)), Lock()
-
-    def take() -> int:
-        with lock:
-            return next(starts, count)
+    starts = deque([*range(0, count, size), *[None] * threads])  # None ends the work of a thread
+    busy, errors = [Lock() for _ in range(threads)], list[BaseException]()
 
     def work(slot: int) -> None:
-        for first in iter(take, count):
-            run(first, min(first + size, count), slot)
+        with busy[slot]:
+            try:
+                for first in iter(starts.popleft, None):
+                    run(first, min(first + size, count), slot)
+            except BaseException as error:
+                errors.append(error)
 
-    tasks = [others.submit(copy_context().run, work, slot) for slot in range(1, threads)]
     try:
+        for slot in range(1, threads):
+            others(partial(copy_context().run, work, slot))
         work(0)
     finally:
-        list(iter(take, count))  # if this thread has failed, the others stop too
-        for task in tasks:
-            if not task.cancel():
-                task.result()
+        starts.extendleft([None] * threads)  # if this thread has failed, the others stop too
+        for each in busy:
+            with each:
+                pass
+    if errors:
+        raise errors.pop()
 
 
 @cache
-def helpers(workers: int) -> Executor:
-    """The threads that share loops with the calling thread."""
-    return pool(workers, "minigrad")
+def helpers(workers: int) -> Callable[[Callable[[], Any]], Any]:
+    """A function that passes a task to the threads that share loops with the calling thread.
+
+    If Ctrl-C interrupts submit() of a ThreadPoolExecutor, its locks may stay locked; put() of this queue runs in C.
+    """
+    tasks = SimpleQueue[Callable[[], Any]]()
+    try:
+        for _ in range(workers):
+            Thread(target=run_tasks, args=(tasks,), name="minigrad", daemon=True).start()
+    except RuntimeError:  # no thread can be started
+        return call
+    return tasks.put
+
+
+def run_tasks(tasks: SimpleQueue[Callable[[], Any]]) -> None:
+    while True:
+        tasks.get()()  # no variable keeps the task, which refers to the arrays of its loop
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads, and uses one by default

@@ -143,11 +143,10 @@ class Op(metaclass=InternMeta):
 @cache
 def complete(kind: type[Op]) -> None:
     """Make an op class of the table a frozen dataclass, after its bases, unless it has no fields of its own."""
-    for base in reversed(kind.__mro__):
-        if base.__module__.startswith(OP_TABLE) and base.__annotations__:
-            with COMPLETING:
-                if "__match_args__" not in vars(base):
-                    dataclass(frozen=True)(base)
+    with COMPLETING:
+        for base in reversed(kind.__mro__):
+            if base.__module__.startswith(OP_TABLE) and base.__annotations__ and "__match_args__" not in vars(base):
+                dataclass(frozen=True)(base)
 
 
 COMPLETING, OP_TABLE = RLock(), __name__.replace("core.op", "ops.")

@@ -1,5 +1,9 @@
 """How many threads share a loop, and no bit of a result depends on their number."""
 
+import time
+from operator import call
+from threading import Event
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,7 +31,7 @@ def helper_counts(monkeypatch):
 
     def share(run, count, number, others):
         counts.append(number - 1)
-        threads.share(run, count, number, threads.AtOnce())
+        threads.share(run, count, number, call)
 
     monkeypatch.setattr(program, "share", share)
     return counts
@@ -107,26 +111,43 @@ def test_each_block_is_done_once_and_each_slot_belongs_to_one_thread(count, numb
     assert sorted(done) == [*range(count)]
 
 
-class Late:
-    """A helper thread that begins its task only when the calling thread has finished its own."""
-
-    def submit(self, *task):
-        self.cancel = lambda: task[0](*task[1:]) or True
-        return self
-
-
 def test_an_error_ends_the_loop_and_is_raised():
-    done = []
+    done, late = [], []  # late: a helper thread that begins when the calling thread has finished
 
     def run(first, stop, slot):
         done.append(first)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        threads.share(run, 1000, 2, Late())
+        threads.share(run, 1000, 2, late.append)
+    late.pop()()
     assert done == [0]
     with pytest.raises(ZeroDivisionError):
-        threads.share(lambda first, stop, slot: 1 // (slot - 1), 1000, 2, threads.AtOnce())
+        threads.share(lambda first, stop, slot: 1 // (slot - 1), 1000, 2, call)
+
+
+@pytest.mark.parametrize(("number", "error"), [(2, KeyboardInterrupt), (3, ZeroDivisionError)])
+def test_no_thread_is_in_a_range_when_a_loop_has_failed(number, error):
+    """After Ctrl-C, or an error in one of two helper threads, a range wrote into arrays that were freed or reused."""
+    inside, begun, others = [], Event(), threads.helpers(2)
+
+    def run(first, stop, slot):
+        if slot == number - 1:
+            inside.append(begun.set())
+            time.sleep(0.05)
+            inside.pop()
+        elif slot == 1:
+            raise error
+        begun.wait(9)
+
+    def submit(*task):
+        others(*task)
+        if number == 2 and begun.wait(9):
+            raise error
+
+    with pytest.raises(error):
+        threads.share(run, 12, number, submit)
+    assert not inside
 
 
 @pytest.mark.parametrize(("how", "most"), [(True, 2), ("native", 3)])

@@ -1,5 +1,6 @@
 """What a traced function compares before each run is cheap, and what a schedule moves is no reason to trace again."""
 
+import copy
 import functools
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from test_stale_reads import Holder
 from test_stale_traces import X, learn
 
 import minigrad as mg
+from minigrad.engine.core.stateful import noticing_reads
 from tests.support.python_calls import count_calls
 from tests.support.root import ROOT
 from tests.support.table import table
@@ -124,3 +126,13 @@ def test_an_equal_value_or_an_object_that_is_gone_is_no_reason_to_trace_again():
     held.a = float("1.5")
     f(X), f(X)
     assert f.trace_count == 1
+
+
+def test_a_copy_or_a_trace_in_another_thread_does_not_cause_a_retrace():
+    """Both set an attribute of a class of minigrad for a while: every function that had used the class was retraced."""
+    f, x = mg.function(mg.nn.Linear(3, 3)), mg.ones(2, 3)
+    f(x)
+    copy.deepcopy(mg.nn.Linear(3, 3))
+    with noticing_reads():
+        f(x)
+    assert "traced 1 time" in str(f.explain())

@@ -124,13 +124,13 @@ class Program:
             run = self.idle.pop()
         except IndexError:
             run = self.ready()
-        try:
-            if self.one_thread:
-                with one_thread:
-                    return run(*arrays)
-            return run(*arrays)
-        finally:
-            self.idle.append(run)
+        if self.one_thread:
+            with one_thread:
+                ys = run(*arrays)
+        else:
+            ys = run(*arrays)
+        self.idle.append(run)  # not after Ctrl-C: another thread may still write to its workspace
+        return ys
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run on copies, because an array that must be contiguous is not; copy results back into the arrays."""
