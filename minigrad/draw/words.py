@@ -49,8 +49,8 @@ def join_names(names: list[str]) -> str:
 
 
 def pluralize(n: int, one: str, many: str) -> str:
-    """1 box, 2 boxes."""
-    return f"{n} {one if n == 1 else many}"
+    """1 box, 2 boxes, 1,000 boxes."""
+    return f"{n:,} {one if n == 1 else many}"
 
 
 def shorten(text: str, longest: int) -> str:

@@ -180,12 +180,9 @@ def under_roofs(
     found = {form: points(each, arrays, progress) for form, each in ((WRITTEN, graph), (COMPILED, optimised(graph)))}
     every = [point for each in found.values() for point in each]
     if not any(point.flops for point in found[WRITTEN]):
-        why = "its ops, if any, only move elements"
-        raise ValueError(f"a roofline needs an op that computes, and this graph has none: {why}")
-    machine = machine or Machine.measured(float_of(graph)).reaching(
-        max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
-    )
-    return Roofline(name, machine, found)
+        raise ValueError("a roofline needs an op that computes; the ops of this graph, if any, only move elements")
+    fastest = max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
+    return Roofline(name, machine or Machine.measured(float_of(graph)).reaching(*fastest), found)
 
 
 # -- counting and measuring ------------------------------------------------------------------------------------
@@ -256,15 +253,15 @@ def draw_roofline(
     A roof that bounds no op is faint. Without measured times, each op is a vertical line up to its bound. Ops
     `before` fusion that are not in `found` are rings, each with a line to the op that it became part of.
     """
-    parts, peak = list[str](), f"peak {rate(machine.peak)}"
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
+    parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
     for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
     notes = [("mg-halo", x.start + 4, TOP + 13.0 + 14 * i, words) for i, words in enumerate(WAITS)]
     notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
     middle, named = (low + high) / 2, BETWEEN * (high - low > 20)
     notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]
-    notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, peak))
+    notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, f"peak {rate(machine.peak)}"))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
     binding = {in_cache(p, machine) or machine.cache <= machine.memory for p in found if p.flops}
     roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
@@ -276,12 +273,17 @@ def draw_roofline(
         words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
         turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
         parts.append(f'<g transform="{turn}">{text("mg-number mg-halo", -8, shift, words)}</g>')
-        for k in range(0, int(LETTER * len(words)), 10):  # the place of these words, in pieces
-            along = ridge - k * wide / length
-            taken.append((along - 10, along + 10, y.at(machine.peak) + k * tall / length + shift))
+        for k in range(0, int(length), 10):  # the roof and the place of its words, in pieces
+            along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
+            lines.append((along - 5, along + 5, down))
+            taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
     marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
-    parts += [*rings(before, found, x, y), *dots(marks, tops, taken, x.end, measured), *(text(*note) for note in notes)]
+    parts += [
+        *rings(before, found, x, y),
+        *dots(marks, tops, taken, lines, x.end, measured),
+        *(text(*note) for note in notes),
+    ]
     return chart("Each op under the roofs of a machine", x, y, *parts)
 
 
@@ -298,12 +300,12 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
 
 
 def dots(
-    marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place], right: float, measured: bool
+    marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place], roofs: list[Place], end: float, measured: bool
 ) -> list[str]:
     """Draw dots with names, and a line from each up to its roof at `tops`. Dots that overlap share one label.
 
     Names are placed in order, beside other dots and names and the places `taken`, with a line to a dot that is not
-    beside it. A name for which there is no room is left out.
+    beside it. A name for which there is no room is left out; it lies on one of the `roofs` only if it has to.
     """
     heaps: list[list[Mark]] = []
     for mark in marks:
@@ -312,7 +314,7 @@ def dots(
             heaps.append(heap := [])
         heap.append(mark)
     taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
-    names, drawn = [place_label(heap, taken, right) for heap in heaps], list[str]()
+    names, drawn = [place_label(heap, taken, roofs, end) for heap in heaps], list[str]()
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
         if not measured:
@@ -322,19 +324,20 @@ def dots(
     return names + drawn if measured else drawn + names
 
 
-def place_label(heap: Sequence[Mark], taken: list[Place], end: float) -> str:
+def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place], end: float) -> str:
     """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
     words = words if len(words) <= 30 else f"{len(heap)} ops"
     width, (_, _, x, y) = LETTER * len(words), heap[0]
     right = max(mark[2] for mark in heap) + 10
 
-    def is_free(left: float, at: float, width: float = 1.0) -> bool:
-        return not any(start < left + width and left < end and abs(at - o) < 12 for start, end, o in taken)
+    def is_free(left: float, at: float, width: float = 1.0, places: Sequence[Place] = taken, near: float = 12) -> bool:
+        return not any(start < left + width and left < end and abs(at - o) < near for start, end, o in places)
 
     sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
-    spots = [(side, y + 4 + 13 * n) for n in range(-8, 9) for side in sides]
-    for left, at in sorted(spots, key=lambda spot: abs(spot[1] - y) + max(spot[0] - x, x - spot[0] - width)):
+    spots = [(side, y + 4 + 13 * n, max(side - x, x - side - width)) for n in range(-8, 9) for side in sides]
+    ranks = [(not is_free(left, at - 4, width, roofs, 7), abs(at - y) + away, left, at) for left, at, away in spots]
+    for *_, left, at in sorted(ranks):
         is_inside = left > LEFT and left + width < end and TOP + 8 < at < BOTTOM - 2
         is_beside, to = at == y + 4 and left in sides[:2], left - 2 if left > x else left + width + 2
         line = [(x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside]

@@ -94,6 +94,13 @@ def place(page, across, down):
     return box["x"] + x / WIDTH * box["width"], box["y"] + y / HEIGHT * box["height"]
 
 
+def test_a_ball_outside_the_picture_is_at_the_edge_on_its_side(show):
+    page = show(GradientDescent(bowl, rate=1.19, low=-1, high=7), reduced_motion="reduce").page
+    for edge in (RIGHT, LEFT, RIGHT, LEFT):  # w = 7.14, −2.713, 10.88, −7.88
+        page.locator(".mg-widget").press("ArrowRight")
+        assert page.locator(".mg-ball").evaluate("ball => new DOMMatrix(ball.style.transform).e") == edge
+
+
 def test_a_path_has_nothing_to_drag(show):
     page = show(GradientDescent(FUNCTIONS["of two"], path=[(0, 0), (1, 1), (2, 1)])).page
     page.locator(".mg-widget").focus()

@@ -62,9 +62,8 @@ function show(d, n, root) {
   const line = (look, some) => `<polyline class="mg-${look}" points="${some.join(" ")}"/>`;
   svg.querySelector("[data-trail]").innerHTML = line("ahead", places.slice(n)) + line("trail", places.slice(0, n + 1)) + line("slope", tangent(d, points[n]))
     + dots.map(([x, y]) => `<circle class="mg-trail-dot" cx="${x}" cy="${y}" r="3"/>`).join("") + startMark(places[0]);
-  // A ball outside the frame is drawn where its path crosses it.
-  const from = places[n - 1] ?? places[n], back = Math.min(1, Math.max(...places[n].map((x, i) => (x - inside(x, i)) / (x - from[i]) || 0)));
-  const [x, y] = places[n].map((x, i) => inside(x + back * (from[i] - x), i)), say = said(d, n);
+  // A ball outside the frame is drawn at the nearest point of its edge.
+  const [x, y] = places[n].map(inside), say = said(d, n);
   svg.querySelector(".mg-ball").style.transform = `translate(${x}px, ${y}px)`;
   svg.setAttribute("aria-label", say);
   for (const row of root.querySelectorAll("tbody tr")) row.ariaCurrent = row.dataset.from <= n && n <= row.dataset.to ? "step" : null;

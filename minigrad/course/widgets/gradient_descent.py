@@ -114,9 +114,7 @@ class GradientDescent(SteppedWidget):
             where = f"{format_tuple(self.names)} = {format_numbers(self.start)}"
             raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
-        self.steps = [
-            {"phase": "", "say": self._format_step(n, point, "step"), **point} for n, point in enumerate(points)
-        ]
+        self.steps = [{"phase": "", "say": self._format_step(n, p, "step"), **p} for n, p in enumerate(points)]
 
     def _descend(self) -> list[Plain]:
         """Run the descent and return its points. Sets `_end` to the key in `words` for how the descent ends."""
@@ -158,10 +156,8 @@ class GradientDescent(SteppedWidget):
         """The whole path of the ball."""
         x, y = (Axis(low, high, start, end, "") for low, high, start, end in self.axes)
         at = [(x.at(p["at"][0]), y.at([*p["at"], p["value"]][1])) for p in self.steps]
-        trail = line("mg-trail", at) + "".join(
-            f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
-        )
-        a, b = at[0]
+        dots = (f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at)
+        trail, (a, b) = line("mg-trail", at) + "".join(dots), at[0]
         trail += f'<circle class="mg-start" cx="{a:.1f}" cy="{b:.1f}" r="7"/>{text("mg-halo", a + 11, b - 6, "start")}'
         return self.picture.replace('<g data-trail="">', f"<g>{trail}").replace(">", f"><style>{self.looks}</style>", 1)
 

@@ -117,13 +117,13 @@ def accounts(point: Point) -> str:
 
 
 def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
-    """The fastest other op that moves as many bytes in less than half the time: so memory cannot bound the point."""
-    peers = [p for p in every if p.name != point.name and abs(p.nbytes / point.nbytes - 1) < 0.01]
+    """The fastest op that moves at least as many bytes in under half the time, so memory cannot bound the point."""
+    peers = [p for p in every if p.name != point.name and p.nbytes > 0.99 * point.nbytes]
     return min((p for p in peers if p.seconds < point.seconds / 2), key=lambda p: p.seconds, default=None)
 
 
 def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
-    """The bottleneck() of a point, but "neither" if another op moves as many bytes much faster."""
+    """The bottleneck() of a point, but "neither" if another op moves at least as many bytes much faster."""
     what = bottleneck(point, machine)
     return "neither" if what in ("memory", "cache") and faster_peer(point, every) else what
 
@@ -152,9 +152,10 @@ def verdict(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
     if point.flops:
         speed = f"It runs at {rate(point.speed)}, {part} and peak allow"
     if what == "neither":
-        times = f"{number(point.seconds / peer.seconds, 2)} times as fast" if peer else ""
-        why = f", but {peer.name} moves as many bytes {times}" if peer else ": neither roof is near"
-        return f"{speed}{why}. {UNCOUNTED}"
+        if not peer:
+            return f"{speed}: neither roof is near. {UNCOUNTED}"
+        part = f"{number(100 * peer.seconds / point.seconds, 2)} percent of the time"
+        return f"{speed}, but {peer.name} moves {peer.nbytes:,} bytes in {part}. {UNCOUNTED}"
     if what == "arithmetic":
         return f"{speed}. Arithmetic bounds it: right of the ridge."
     return f"{speed}. {memory.capitalize()} bounds it{': left of the ridge' * (point.flops > 0)}."

@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from functools import partial
 from html import escape
 from io import StringIO
+from math import isclose
 from typing import Any
 
 from ...draw.charts import WIDTH, picture, round_step
@@ -156,15 +157,20 @@ def speedup(plan: Planned, seconds: float) -> str:
 
 
 def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:
-    """A sentence about the last operand that the op waited for."""
+    """A sentence about the operand that arrives last, or about several that arrive at the same time."""
     needed = [of[x] for x in operands if x in of]
     if not needed:
         is_told = slot.worker > 0 and slot.start == HANDOVER
         late = f" Telling worker {slot.worker} to start takes {took(HANDOVER)}." * is_told
         return f"It needs no other's result.{late}"
-    last = max(needed, key=lambda each: each.end)
-    which = f"{sign_of(last.node.op)}, done at {took(last.end)} by worker {last.worker}"
-    return f"The last that it needed is {which}."
+    came = [each.end + HANDOVER * (each.worker != slot.worker) for each in needed]
+    last = [(each, at) for each, at in zip(needed, came) if isclose(at, max(came))]
+    which = ", and ".join(
+        f"{sign_of(each.node.op)}, done at {took(each.end)} by worker {each.worker}"
+        + f" and handed over at {took(at)}" * (each.worker != slot.worker)
+        for each, at in last
+    )
+    return f"The last that it needed {'are' if len(last) > 1 else 'is'} {which}."
 
 
 # -- the picture ---------------------------------------------------------------------------------------------
@@ -215,10 +221,8 @@ def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom
         words = took(n * step) if n else "0"
         parts.append(f'<path class="mg-rule" d="M{at(n * step):.1f},{bottom + 10}v4"/>')
         parts.append(text("mg-sign mg-dim", min(at(n * step), right - text_width(words, 12) / 2), bottom + 28, words))
-    end = (
-        f"done at {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
-    )
-    parts.append(text("mg-number", right, bottom + 48, end))
+    fast = f"{speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
+    parts.append(text("mg-number", right, bottom + 48, f"done at {took(plan.seconds)}: {fast}"))
     return parts
 
 

@@ -79,7 +79,7 @@ def test_the_screen_says_the_counts():
     for film, format in zip(widget.films, FORMATS):
         for k, step in zip(EXPONENTS, film["steps"]):
             zero, sub, normal, over = widget.counts[format.name, k]
-            assert (f"{zero:,} rounded to 0" in step["say"]) == (zero > 0)
+            assert (f"of 4,000 gradients, {zero:,} rounded to 0" in step["say"]) == (zero > 0)
             for n, what in ((sub, "subnormal with fewer bits"), (normal, "normal"), (over, "infinite")):
                 assert (f" {n:,} {what}" in step["say"]) == (n > 0)
             assert step["scene"] == f"scale {k}"

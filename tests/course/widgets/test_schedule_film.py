@@ -80,6 +80,9 @@ def test_there_is_an_arrow_where_one_worker_waits_for_another(widget):
         pairs = product(enumerate(slots), repeat=2)
         needed = {(str(i), str(j)) for (i, x), (j, y) in pairs if x.node in y.node.inputs and x.worker != y.worker}
         assert found == needed
+    # The sentence named √ alone: it forgot the hand-over.
+    text = Schedule(lambda x: x.exp().sin().tanh() * x.cos().exp().sqrt(), mg.ones(300, 300)).text
+    assert re.search(r"needed are tanh, .* by worker 0 and handed over at 239 µs, and √, done at 239 µs", text)
 
 
 def test_the_table_has_what_an_op_waits_for_and_the_legend_what_a_block_means(widget):
