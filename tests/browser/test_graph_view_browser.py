@@ -352,6 +352,31 @@ def test_search_counts_marks_and_goes_from_match_to_match(page, view):
     assert page.locator(".mg-match").count() == 0
 
 
+def test_a_large_step_stays_in_its_frame_fills_it_and_is_searched_by_name(show):
+    """All groups together were 90 pixels wide, and the word of a line found the leaves that the line reads."""
+    E = mg.ones(4, 4, requires_grad=True)
+    optimizer = mg.optim.SGD([E], lr=1.0)
+
+    @mg.function
+    def step(letters):
+        state = mg.zeros(2, 4)
+        for letter in letters.unbind():
+            state = (E[letter] + state @ E).tanh()
+        mg.cross_entropy(state, letters[0]).backward()
+        optimizer.step()
+
+    page = show(GraphView(step, mg.tensor(np.ones((6, 2), int))), viewport={"width": 1076, "height": 768}).page
+    frame, arrows = page.locator(".mg-canvas").bounding_box(), page.locator(".mg-arrow").first
+    page.locator(".mg-boxes .mg-toggle").first.click()
+    assert arrows.bounding_box()["x"] + arrows.bounding_box()["width"] <= frame["x"] + frame["width"]
+    for action in ("Open all groups", "Fit to the frame"):
+        page.get_by_role("button", name=action).click()
+    assert page.locator(".mg-world").bounding_box()["width"] > frame["width"] / 2
+    assert "unbind(): 6 ops" in page.locator(".mg-canvas").text_content()
+    page.locator("input").fill("tanh")
+    assert page.locator(".mg-boxes .mg-match .mg-sign").all_text_contents() == ["tanh"] * 6
+
+
 @pytest.mark.daily
 def test_it_is_dragged_panned_and_zoomed(page):
     x, y, k = world(page)

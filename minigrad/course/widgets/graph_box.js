@@ -48,7 +48,7 @@ function shape(item, i, name, dense = false) {
   const texts = textsOf(item, above ? [item.sign, name].filter(Boolean).join(" → ") : name, dense);
   const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
   const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
-  const tag = (right, words, css) => `<g class="mg-kept ${css}"><rect x="${w - right}" y="-11" width="40" height="14" rx="7"/><text x="${w - right + 20}" y="0">${words}</text></g>`;
+  const tag = (right, words, css) => `<g class="mg-kept ${css}"><rect x="${w - right}" y="-6" width="40" height="13" rx="6"/><text x="${w - right + 20}" y="4">${words}</text></g>`;
   const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
     `<title>${escaped(described(item))}</title>` +
     (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
@@ -66,7 +66,7 @@ function textsOf(item, name, dense) { // [class, words] of each line
 const inTwo = (name) => // two lines of a long name
   (name.length > LONGEST && name.match(`^(.{${Math.floor(name.length * 0.4)},}?) (.+)`)?.slice(1)) || [name];
 
-const heading = (item, name) => `${name}: ${item.spec}`;
+const heading = (item, name) => `${name.replace(/:$/, "")}: ${item.spec}`;
 
 // An open group: a frame around its contents; the layout sets its size.
 function frame(item, i, name) {

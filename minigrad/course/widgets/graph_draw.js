@@ -4,9 +4,9 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function standIns(g) { // item → the box shown for it: its own, or that of the outermost closed group around it
   const { items } = g, box = new Int32Array(items.length), isOpen = (i) => i === ROOT || (g.open.has(i) && box[i] === i);
-  const find = (i) => { box[i] = isOpen(items[i].in) ? i : box[items[i].in]; };
-  items.forEach((item, i) => { if (isGroup(item)) find(i); }); // an outer group comes before an inner one
-  items.forEach((item, i) => { if (!isGroup(item)) find(i); });
+  const find = (groups) => items.forEach((item, i) => { if (isGroup(item) === groups) box[i] = isOpen(item.in) ? i : box[item.in]; });
+  find(true); // an outer group comes before an inner one
+  find(false);
   return { box, isOpen };
 }
 
@@ -73,8 +73,7 @@ const elementOf = ({ made, screen }, i) => made.get(screen.isOpen(i) ? `open ${i
 
 function connect(routes, line, tip) {
   line.setAttribute("d", routes.map(curve).join(""));
-  const back = routes.map((points) => points.findIndex(([, , corner]) => corner)).flatMap((i, n) => (i < 0 ? [] : [routes[n][i + 1]]))
-    .map(([x, y]) => [x - 40, y]); // a lane goes back: its direction is shown near its beginning
+  const back = routes.flatMap((points) => points.filter(([, , corner]) => corner).slice(1, 2)).map(([x, y]) => [x - 40, y]); // a lane goes back: its direction is shown near its beginning
   tip.setAttribute("d", routes.map((points) => points.at(-1)).map(([x, y]) => `M${r(x)},${r(y)}l-8,-3.5v7z`).join("") +
     back.map(([x, y]) => `M${r(x)},${r(y)}l8,-3.5v7z`).join(""));
 }

@@ -12,7 +12,8 @@
 const ROOT = -1, PAD = 8, HEAD = 36, GAP = 10, COLUMN = 22, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share of bends is straight
 
-function arranged({ children, parent, size, heading, links, room }) {
+function arranged(graph, room = graph.room) {
+  const { children, parent, size, heading, links } = graph;
   const levels = new Map(), drawn = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
   const routes = links.map(([tail, head]) => routeOf(tail, head, parent, level));
@@ -38,7 +39,8 @@ function arranged({ children, parent, size, heading, links, room }) {
       if (box.inner) settle(item, x + box.x + PAD, y + box.y - box.h / 2 + HEAD);
     }
   }
-  const { width, height } = draw(ROOT, room);
+  const { width, height } = draw(ROOT, room), over = width - room;
+  if (room === graph.room && over > 0 && over < room / 4) return arranged(graph, room - over); // for lanes at an open group
   settle(ROOT, 0, 0);
 
   const points = (route) => route.flatMap(({ group, link }, i) => {
@@ -73,7 +75,7 @@ function layered(boxes, links, least, room) {
     for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
   }
   const nodes = [...boxes.values()];
-  for (const node of nodes) Object.assign(node, { ups: [], downs: [], layer: 0 });
+  for (const node of nodes) Object.assign(node, { ups: [], downs: [], layer: 0, rank: -1 });
   rank(nodes, boxes, links);
   const forward = links.filter((link) => boxes.get(link.from).rank < boxes.get(link.to).rank);
   setLayers(nodes, boxes, forward);
@@ -175,7 +177,6 @@ function rank(nodes, boxes, links) {
   }
   const ready = nodes.filter((node) => !waits.get(node));
   let n = 0, scan = 0;
-  for (const node of nodes) node.rank = -1;
   while (n < nodes.length) {
     while (!ready.length) if (nodes[scan++].rank < 0) ready.push(nodes[scan - 1]);
     const node = ready.shift();
@@ -195,9 +196,8 @@ function order(layers) {
     const side = sweep % 2 ? "downs" : "ups";
     for (const layer of sweep % 2 ? [...layers].reverse() : layers) {
       for (const node of layer) {
-        const near = node[side];
-        node.key = near.length ? 0 : node.at;
-        for (const { node: other } of near) node.key += other.at / near.length;
+        const near = node[side].map(({ node: other }) => other.at);
+        node.key = near.length ? sum(near) / near.length : node.at;
       }
       if (layer.length > 1) layer.sort((a, b) => a.key - b.key).forEach((node, i) => { node.at = i; });
     }
@@ -234,11 +234,8 @@ function heights(layers) {
     const back = sweep % 2;
     for (const layer of back ? [...layers].reverse() : layers) {
       for (const node of layer) {
-        const ups = back && sweep < 5 ? [] : node.ups, downs = back ? node.downs : [];
-        let wish = 0;
-        for (const { node: other, by } of ups) wish += other.y - by;
-        for (const { node: other, by } of downs) wish += other.y - by;
-        node.wish = ups.length + downs.length ? wish / (ups.length + downs.length) : node.y;
+        const near = [...(back && sweep < 5 ? [] : node.ups), ...(back ? node.downs : [])];
+        node.wish = near.length ? sum(near.map(({ node: other, by }) => other.y - by)) / near.length : node.y;
       }
       pack(layer);
     }

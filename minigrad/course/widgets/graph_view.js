@@ -57,7 +57,7 @@ function stateOf(model, el) {
 
 // -- buttons and keys -------------------------------------------------------------------------------
 
-const files = (g) => ({ world: g.world, tell: (sentence) => tell(g, sentence), width: g.screen.width, height: g.screen.height, label: g.model.get("label") });
+const files = (g) => ({ ...g.screen, world: g.world, tell: (sentence) => tell(g, sentence), label: g.model.get("label") });
 const ACTIONS = {
   in: (g) => zoomBy(g, 1.25), out: (g) => zoomBy(g, 0.8), fit: (g) => keepTo(g, fit),
   open: openAll, close: (g) => setOpen(g, [], "closed"),

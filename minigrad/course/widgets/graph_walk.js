@@ -22,9 +22,11 @@ function openAll(g) {
   setOpen(g, [...g.inner.keys()].filter((i) => i !== ROOT), "open");
 }
 function setOpen(g, groups, word) {
-  g.open = new Set(groups);
   g.now = -1;
-  drawGraph(g);
+  if (!wrap(g, groups)) { // Fit fills the frame
+    g.room = Math.max(g.room, Math.sqrt((g.screen.width * g.screen.height * g.wide) / TALLEST));
+    drawGraph(g);
+  }
   keepTo(g, begin);
   tell(g, `All groups are ${word}: ${showing(g)}`);
 }
@@ -45,8 +47,9 @@ function onChosen(g) {
 function find(g) {
   const text = g.search.value.trim(), words = text.toLowerCase();
   const own = (item) => (isGroup(item) ? item.spec.replace(/ · .*/, "") : item.spec); // not the op in a module: it is found itself
-  const isMatch = (item) => [item.sign, item.name, own(item), item.trouble, item.line].join("\n").toLowerCase().includes(words);
-  g.matches = words ? g.items.flatMap((item, i) => (isMatch(item) ? [i] : [])) : [];
+  const having = (texts) => g.items.flatMap((item, i) => (texts(item).join("\n").toLowerCase().includes(words) ? [i] : []));
+  const named = having((item) => [item.sign, item.name, own(item), item.trouble]);
+  g.matches = !words ? [] : named.length ? named : having((item) => [item.line]);
   g.match = -1;
   mark(g);
   if (!words) return tell(g, whole(g));
@@ -79,12 +82,7 @@ function whole(g) {
 function explain(g, i = g.now >= 0 ? g.now : g.model.get("chosen")) {
   const around = g.items[g.items[i]?.in]; // undefined for an outermost item
   const rows = i < 0 ? [] : facts(g.items[i], around ? `${title(around)}: ${around.spec}` : "");
-  g.details.replaceChildren(...rows.map(([term, text]) => {
-    const row = document.createElement("li"), name = document.createElement("span");
-    name.textContent = term && `${term} `;
-    row.append(name, text);
-    return row;
-  }));
+  g.details.innerHTML = rows.map(([term, text]) => `<li><span>${term && `${term} `}</span>${escaped(text)}</li>`).join("");
 }
 
 // -- going from box to box ----------------------------------------------------------------------------

@@ -40,7 +40,7 @@ function wrap(g, groups) {
   g.open = new Set(groups);
   g.wide = g.svg.clientWidth;
   if (!g.wide) return drawGraph(g);
-  const { box } = standIns(g), shown = new Set(box).size;
+  const shown = new Set(standIns(g).box).size;
   for (const [dense, rows] of shown > MOST_FITTED ? [] : [[false, false], [false, true], [true, true]]) {
     for (const k of [1, 0.95, READABLE]) {
       g.room = (g.wide - 24) / k;
@@ -67,9 +67,10 @@ function bringIntoView(g, i) { // with the smallest move
   const slide = (at, size, room) => (at < 20 ? 20 - at : Math.min(0, Math.max(room - 20 - at - size, 20 - at)));
   moveBy(g, slide(view.x + x * k, w * k, svg.clientWidth), slide(view.y + y * k, Math.min(h, 60) * k, svg.clientHeight));
 }
-function redrawAround(g, i) { // item i keeps its place on the screen
+function redrawAround(g, i) { // item i keeps its place, but no side is cut that has room
   const before = g.screen.place.get(i);
   drawGraph(g);
   const after = g.screen.place.get(g.screen.box[i]);
-  moveBy(g, (before.x - after.x) * g.view.k, (before.y - after.y) * g.view.k);
+  const { k, x, y } = g.view, left = x + (before.x - after.x) * k, spare = g.svg.clientWidth - g.screen.width * k;
+  look(g, { k, x: spare < 24 ? left : Math.min(Math.max(left, 12), spare - 12), y: y + (before.y - after.y) * k });
 }

@@ -21,7 +21,6 @@ from .widget import HERE
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 640, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-TALLER = 1.75  # on a phone, how much taller rows are for their width; pipeline.css has its inverse
 LABEL, TOP, ROW, RIGHT = 124, 30, 38, 200  # pixels: row names, time labels, row height, counts
 
 
@@ -145,9 +144,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and most_by_worker(tasks) != [])
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, describe_sizes(tasks, rows) + twice))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
-    across, down = LABEL + wide + RIGHT, below + ROW + 62
-    narrow = f'preserveAspectRatio="none" style="--narrow: {across / (TALLER * down):.3f}" role='
-    return compact(picture(title, across, down, parts, look).replace("role=", narrow, 1))
+    return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
 
 
 def draw_kept_activations(kept: Sequence[int], x: float) -> list[str]:
