@@ -53,7 +53,7 @@ def candidates(name: str, held: object) -> Iterable[tuple[str, object]]:
 
 def variables_of(f: Any) -> dict[str, Any]:
     """The global and enclosing variables that a function reads, also in functions inside it."""
-    codes, found = [f.__code__], getclosurevars(f).nonlocals
+    codes, found = [f.__code__], dict(getclosurevars(f).nonlocals)
     for code in codes:
         codes += [x for x in code.co_consts if isinstance(x, CodeType)]
         found = {name: f.__globals__[name] for name in code.co_names if name in f.__globals__} | found

@@ -114,7 +114,8 @@ class NativePart:
             given = objects(*map(id, arrays)), address, array_type
             misfit = run(*given, 0, 0, *own) if pieces else run(*given)  # no piece runs, only the check of arrays
             if misfit < 0 < pieces:
-                given[0].kept = arrays, memory  # after Ctrl-C, another thread may use them longer than this call
+                # after Ctrl-C, another thread may use them longer than this call
+                given[0].kept = arrays, memory  # type: ignore[attr-defined]
                 share(run, pieces, given, own)
             if misfit >= 0:
                 x = np.array(arrays[misfit], order="C")
