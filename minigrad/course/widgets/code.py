@@ -25,9 +25,9 @@ def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
     classes = ["mg-hot" * (line in lit) + " mg-fused" * line.endswith(", fused") for line in lines]
-    looks = [f' class="{each.strip()}"' if each else "" for each in classes]
+    looks = [f'class="{look}" style="--in: {len(x) - len(x.lstrip())}ch"' for x, look in zip(lines, classes)]
     pairs = enumerate(zip(coloured, looks), first)
-    spans = [f'<span data-id="line {n}"{look}>{line or " "}</span>' for n, (line, look) in pairs]
+    spans = [f'<span data-id="line {n}" {look}>{line or " "}</span>' for n, (line, look) in pairs]
     return f'<pre class="mg-code">{"".join(spans)}</pre>'
 
 

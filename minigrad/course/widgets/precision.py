@@ -255,8 +255,6 @@ def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> s
 
 def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
     """A table with a row for each scale."""
-    rows = [
-        row(power(k) + " (best)" * (k == chosen), [f"{n:,}" for n in counts[format.name, k]], f"scale {k}")
-        for k in EXPONENTS
-    ]
+    cells = {k: [f"{n:,}" for n in counts[format.name, k]] for k in EXPONENTS}
+    rows = [row(power(k) + " (best)" * (k == chosen), each, f"scale {k}") for k, each in cells.items()]
     return table(["scale", *FATES], rows)

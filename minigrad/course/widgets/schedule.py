@@ -70,8 +70,7 @@ class Schedule(ChartFilm):
 
         sources: list[tuple[str, Seconds]] = [*zip(TIMES, (estimate, seconds_of))]
         self.schedules = {(n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources}
-        found = ((times, critical_path(graph, seconds)) for times, seconds in sources)
-        paths = {times: [node for node in path if not node.op.is_view] for times, path in found}
+        paths = {times: [n for n in critical_path(graph, seconds) if not n.op.is_view] for times, seconds in sources}
         reels = [reel(plan, paths[times], times) for (_, times), plan in self.schedules.items()]
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
