@@ -157,10 +157,8 @@ def test_a_gpt_opens_whole_in_rows_that_can_be_read(show, width):
     assert "Drag" not in say(page)
     assert page.locator(".mg-map").is_hidden()
     for left, top, right, bottom in places:
-        assert frame["x"] <= left
-        assert right <= frame["x"] + frame["width"]
-        assert frame["y"] <= top
-        assert bottom <= frame["y"] + frame["height"]
+        assert frame["x"] <= left <= right <= frame["x"] + frame["width"]
+        assert frame["y"] <= top <= bottom <= frame["y"] + frame["height"]
     assert len({round(top) for _, top, _, _ in places}) > 3
     assert "blocks.0" in page.locator(".mg-canvas").text_content()
 
