@@ -351,9 +351,7 @@ def test_search_counts_marks_and_goes_from_match_to_match(page, view):
 
 
 def test_a_large_step_stays_in_its_frame_fills_it_and_is_searched_by_name(show):
-    """All groups together were 90 pixels wide, and the word of a line found the leaves that the line reads."""
-    E = mg.ones(4, 4, requires_grad=True)
-    optimizer = mg.optim.SGD([E], lr=1.0)
+    optimizer = mg.optim.SGD([E := mg.ones(4, 4, requires_grad=True)], lr=1.0)
 
     @mg.function
     def step(letters):
