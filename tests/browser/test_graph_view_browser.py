@@ -157,10 +157,8 @@ def test_a_gpt_opens_whole_in_rows_that_can_be_read(show, width):
     assert "Drag" not in say(page)
     assert page.locator(".mg-map").is_hidden()
     for left, top, right, bottom in places:
-        assert frame["x"] <= left
-        assert right <= frame["x"] + frame["width"]
-        assert frame["y"] <= top
-        assert bottom <= frame["y"] + frame["height"]
+        assert frame["x"] <= left <= right <= frame["x"] + frame["width"]
+        assert frame["y"] <= top <= bottom <= frame["y"] + frame["height"]
     assert len({round(top) for _, top, _, _ in places}) > 3
     assert "blocks.0" in page.locator(".mg-canvas").text_content()
 
@@ -353,9 +351,7 @@ def test_search_counts_marks_and_goes_from_match_to_match(page, view):
 
 
 def test_a_large_step_stays_in_its_frame_fills_it_and_is_searched_by_name(show):
-    """All groups together were 90 pixels wide, and the word of a line found the leaves that the line reads."""
-    E = mg.ones(4, 4, requires_grad=True)
-    optimizer = mg.optim.SGD([E], lr=1.0)
+    optimizer = mg.optim.SGD([E := mg.ones(4, 4, requires_grad=True)], lr=1.0)
 
     @mg.function
     def step(letters):
