@@ -84,7 +84,7 @@ def operands_of(type: str, xs: Sequence[Any]) -> list[Any]:
     ]
 
 
-class Traces:
+class ConcreteTraces:
     """A function and its concrete functions."""
 
     def __init__(self, f: Any):
@@ -106,6 +106,9 @@ class Traces:
         with prepare(self.f, args):
             run.results = tf.nest.flatten(self.traced(*args))
         return run
+
+
+Traces = ConcreteTraces
 
 
 def line_in(f: Any, stack: Any) -> int:
