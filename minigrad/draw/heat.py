@@ -41,7 +41,7 @@ class Heat:
         return 17 if self.has_numbers else 15 if max(self.columns, len(self.rows)) <= 4 else 12
 
     has_numbers = property(lambda self: any(mark != sign(mark) for _, mark, _ in self.cells))
-    across = property(lambda self: 34 if self.has_numbers else self.side)  # the width of a cell
+    across = property(lambda self: 30 if self.has_numbers else self.side)  # the width of a cell
     width = property(lambda self: self.columns * self.across)
     height = property(lambda self: len(self.rows) * self.side)
 
