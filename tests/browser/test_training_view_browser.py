@@ -25,7 +25,7 @@ model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linea
 optimizer = mg.optim.SGD(model.parameters(), lr=0.3)
 view = TrainingView(model, mg.cross_entropy, (mg.tensor(x), y), optimizer)
 """
-FURTHER = "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n"
+FURTHER = "(n) => Number(/After ([\\d,]+)/.exec(document.querySelector('.mg-say').textContent)[1].replaceAll(',', '')) > n"
 LAGS = """() => new Promise((done) => {
   const widget = document.querySelector(".mg-widget");
   let lags = 0;
@@ -51,8 +51,8 @@ def assert_painted(widget: Locator, heat: str) -> None:
 
 def steps_said(widget: Locator) -> int:
     """How many steps were made, by the sentence on the screen."""
-    found = re.search(r"After (\d+) steps", widget.locator(".mg-say").text_content())
-    return int(found[1]) if found else 0
+    found = re.search(r"After ([\d,]+) steps", widget.locator(".mg-say").text_content())
+    return int(found[1].replace(",", "")) if found else 0
 
 
 def trained(steps: int, kind: Any = mg.optim.SGD) -> TrainingView:
