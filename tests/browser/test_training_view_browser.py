@@ -25,7 +25,10 @@ model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linea
 optimizer = mg.optim.SGD(model.parameters(), lr=0.3)
 view = TrainingView(model, mg.cross_entropy, (mg.tensor(x), y), optimizer)
 """
-FURTHER = "(n) => Number(/After ([\\d,]+)/.exec(document.querySelector('.mg-say').textContent)[1].replaceAll(',', '')) > n"
+FURTHER = """(n) => {
+  const [, said] = /After ([\\d,]+)/.exec(document.querySelector(".mg-say").textContent);
+  return Number(said.replaceAll(",", "")) > n;
+}"""
 LAGS = """() => new Promise((done) => {
   const widget = document.querySelector(".mg-widget");
   let lags = 0;
