@@ -135,8 +135,15 @@ class Program:
         )
 
     def function(self, library):
-        """f, with L for the library; its source is where AutoGraph looks for it. For PyTorch, operands are copied."""
-        source = self.source if library is mg else OPERAND.sub(r"\1.clone()", self.source)
+        """f, with L for the library; its source is where AutoGraph looks for it.
+
+        For PyTorch, operands are copied, and `grad_fn` is read before `retain_grad`: docs/differences.md says why.
+        """
+        source = self.source
+        if library is not mg:
+            source = OPERAND.sub(
+                r"\1.clone()", re.sub(r"( +)(\w+)\.retain_grad", r"\1\2.grad_fn\n\1\2.retain_grad", source)
+            )
         name = f"<program {hash(self.source)}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(keepends=True), name)
         names = {"L": library}

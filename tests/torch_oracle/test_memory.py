@@ -120,3 +120,16 @@ def test_an_edit_in_place_reads_all_operands_before_it_writes(way):
     a = np.arange(8.0)
     a[2::2] += a[:6:2] ** 2
     assert way(lambda x: x[2::2].addcmul_(x[:6:2], x[:6:2]))(mg.arange(8.0)).tolist() == a[2::2].tolist()
+
+
+def test_a_view_keeps_its_gradient_after_its_base_was_edited():
+    """In PyTorch, its `grad_fn` must be read before: see docs/differences.md."""
+    for library in (torch, mg):
+        x = library.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        base = x.detach() * 2
+        view = base[:2]
+        base.add_(x)
+        assert library is mg or view.grad_fn is not None
+        view.retain_grad()
+        (view * 0.5).sum().backward()
+        assert view.grad.tolist() == [0.5, 0.5]
