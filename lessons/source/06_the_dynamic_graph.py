@@ -406,15 +406,15 @@ print(f"{outcome}; x.grad = {x.grad!s}")
 
 # %% slideshow={"slide_type": "subslide"}
 class DerivativeCounter:
-    """Watches the engine, which calls saw for each operation and pulled for each derivative."""
+    """Watches the engine, which calls on_forward for each operation and on_backward for each derivative."""
 
     def __init__(self):
         self.count = 0
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         pass
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         self.count += 1
 
 

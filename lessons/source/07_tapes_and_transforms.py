@@ -389,11 +389,11 @@ class Count:
     def __init__(self):
         self.operations = self.numbers = 0
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         self.operations += 1
         self.numbers += y.size
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         pass
 
 

@@ -497,12 +497,12 @@ for size in (1, 1_000_000):
 
 # %%
 class OperationLog:
-    """Notes each operation that runs: the engine calls saw for it."""
+    """Notes each operation that runs: the engine calls on_forward for it."""
 
     def __init__(self):
         self.names = []
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         self.names.append(type(op).__name__)
 
 

@@ -61,7 +61,7 @@ class Tangents:
         dx = self.get(x) if isinstance(x, Tensor) else x
         return still(x) if dx is None else dx
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         dxs = [self.get(x) for x in xs]
         if y.spec.is_float and any(dx is not None for dx in dxs):
             watchers = modes.current.mode.watchers
@@ -69,7 +69,7 @@ class Tangents:
                 moved = [still(x) if dx is None else dx for x, dx in zip(xs, dxs)]
                 self.set(y, op.jvp(moved, y, *xs).astype(y.dtype).broadcast_to(y.shape))
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 

@@ -178,7 +178,7 @@ def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], give
     arguments = tuple(x.spec if isinstance(x, Tensor) else None for x in args)
     for watcher in mode.watchers:
         for i, y in enumerate(ys):
-            watcher.saw(FunctionCall(function, ctx, arguments, i), y, xs)
+            watcher.on_forward(FunctionCall(function, ctx, arguments, i), y, xs)
     for x in ctx._dirty if mode.recording or modes.has_backward_watcher() else ():
         renew(root(x), x)
     return ys

@@ -152,7 +152,7 @@ def fresh(x: Tensor) -> Tensor:
     if not y.tracked:
         y = y.detach().requires_grad_()
         for watcher in modes.current.mode.watchers:
-            watcher.saw(ops.Alias(), y, (x,))
+            watcher.on_forward(ops.Alias(), y, (x,))
     return y
 
 

@@ -56,7 +56,7 @@ class Packing:
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]):
         self.pack, self.unpack = pack, unpack
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         if innermost() is not self or not y.tracked or y.is_leaf:
             return
         node = keeper(y)
@@ -64,7 +64,7 @@ class Packing:
             node.saved = tuple(None if array is None else self.pack(Tensor(array)) for array in node.saved)
             node.rule = Unpacking(node.rule, self.unpack)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 
@@ -101,11 +101,11 @@ class Witness:
     def __init__(self, check_nan: bool):
         self.check_nan = check_nan
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         if y.tracked:
             lines[keeper(y)] = users_line()
 
-    def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
         for i, gx in enumerate(gxs):
             if self.check_nan and gx is not None and has_nan(gx):
                 where = lines.get(node, "  (recorded outside detect_anomaly, so its line was not noted)")

@@ -144,12 +144,12 @@ class GradientTape:
 
     # -- as a watcher: note which leaves are used -----------------------------------------
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         for x in xs if self.automatic and y.tracked and self in _open.tapes else ():
             if x.tracked and isinstance(x.node, Source):
                 self.seen.setdefault(id(x), x)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
     # -- internals ------------------------------------------------------------------------

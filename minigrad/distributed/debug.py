@@ -48,8 +48,8 @@ class CommDebugMode:
     def on_send(self, to: int, nbytes: int) -> None:
         self.messages.append((to, nbytes))
 
-    def saw(self, op: Any, y: Any, xs: Any) -> None:
+    def on_forward(self, op: Any, y: Any, xs: Any) -> None:
         """Does nothing: ops are not counted."""
 
-    def pulled(self, node: Any, gy: Any, gxs: Any) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: Any) -> None:
         """Does nothing: derivatives are not counted."""

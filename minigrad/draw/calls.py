@@ -81,12 +81,12 @@ class Calls:
 
     # -- as a watcher of ops ----------------------------------------------------------------------
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         if isinstance(y.node, Record):
             self.alive[y.node] = ref(y)
             at = place()
             if at is not None and at != self.asked:
                 self.places[y.node] = at
 
-    def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass

@@ -106,7 +106,7 @@ class CompiledGraph:
                     y.tracked = None
         for watcher in mode.watchers:
             for y in ys:
-                watcher.saw(self.op, y, tuple(xs))
+                watcher.on_forward(self.op, y, tuple(xs))
         return ys
 
     def select_variant(self, xs: Sequence[Tensor]) -> Variant:

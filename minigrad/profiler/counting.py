@@ -18,14 +18,14 @@ Sizes = dict[int, int]  # id of the array that owns the memory → its bytes
 class Counting:
     """A watcher that counts ops, FLOPs and saved bytes.
 
-    ops        number of ops that ran
-    flops      FLOPs of all ops, and of their derivatives if backward ran; None once an op has no cost formula
-    unsaid     the op without a cost formula, if any
-    pulled     the callback of one backward pass; passing() makes it
-    leaves     ids of the parameters' arrays, which are alive anyway
+    ops          number of ops that ran
+    flops        FLOPs of all ops, and of their derivatives if backward ran; None once an op has no cost formula
+    unsaid       the op without a cost formula, if any
+    on_backward  the callback of one backward pass; passing() makes it
+    leaves       ids of the parameters' arrays, which are alive anyway
     """
 
-    pulled: Callable[[Any, Any, tuple[Any, ...]], None]
+    on_backward: Callable[[Any, Any, tuple[Any, ...]], None]
 
     def __init__(self) -> None:
         self.ops, self.flops = 0, cast(int | None, 0)
@@ -46,7 +46,7 @@ class Counting:
             sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None while backward is at this node
         return sum(size for memory, size in sizes.items() if memory not in self.leaves)
 
-    def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
+    def on_forward(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         self.ops += 1
         self.count(op, lambda: flops_of(op, y.spec, *(x.spec for x in xs)))
         self.leaves |= {id(owner(x.value)) for x in xs if x.tracked and x.is_leaf}

@@ -95,14 +95,14 @@ class Echo:
     def symbol_of(self, x: Tensor) -> Any:
         return self.symbols[id(x)] if id(x) in self.symbols else self.builder.lift(x)
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         self.held.append((op, y, y.value))
         if not isinstance(op, FunctionCall):  # watch_forward refuses it after the run
             with in_mode(builder=self.builder, watchers=(), autocast=None):
                 x, *others = map(self.symbol_of, xs)
                 self.symbols[id(y)] = x.apply(op, *others)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 

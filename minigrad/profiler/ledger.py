@@ -145,7 +145,7 @@ class Ledger:
 
     # -- watcher callbacks ------------------------------------------------------------------------------
 
-    def saw(self, op: Op, y: Tensor | None, xs: tuple[Tensor, ...], again: bool = False) -> None:
+    def on_forward(self, op: Op, y: Tensor | None, xs: tuple[Tensor, ...], again: bool = False) -> None:
         if y is None:
             return
         refuse_gpu(f"{op} gave", y)
@@ -192,7 +192,7 @@ class Ledger:
         elif known is None and (node is None or isinstance(node, Source)):
             books.hold(x.value, Consumer.INPUTS)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         self.begin()
         self.phase = "backward"
         books, kept, variant = self.books, self.keepers.get(id(node)), variant_of(node)
@@ -245,7 +245,7 @@ class Ledger:
     @property
     def again(self) -> Any:
         """The watcher of the ops that a checkpoint recomputes."""
-        return SimpleNamespace(saw=partial(self.saw, again=True), pulled=self.pulled)
+        return SimpleNamespace(on_forward=partial(self.on_forward, again=True), on_backward=self.on_backward)
 
     # -- the block --------------------------------------------------------------------------------------
 

@@ -51,13 +51,13 @@ class ProfileOptions(NamedTuple):
 class EventLog:
     """A watcher that appends (end, begin, what, detail, birth) for each event, in the order of the ends.
 
-    what     an op; an event without times, for a block or a step of a program; or bytes allocated, negative if freed
-    birth    serial number of the op's record; negated for a derivative; 0 without a record
-    began    when the last op was dispatched; 0 once it was reported
-    pulled   the callback of one backward pass; passing() makes it
+    what         an op; an event without times, for a block or a step of a program; or bytes allocated, negative: freed
+    birth        serial number of the op's record; negated for a derivative; 0 without a record
+    began        when the last op was dispatched; 0 once it was reported
+    on_backward  the callback of one backward pass; passing() makes it
     """
 
-    pulled: Callable[[Node, Any, tuple[Any, ...]], None]
+    on_backward: Callable[[Node, Any, tuple[Any, ...]], None]
     holds = False
     again = property(lambda self: self, doc="The watcher of what a checkpoint recomputes.")
 
@@ -95,7 +95,7 @@ class EventLog:
 
     # -- as a watcher ------------------------------------------------------------------------------------
 
-    def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
+    def on_forward(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         now, node = clock(), y.node
         if self.memory and not isinstance(op, Alias):  # an edit in place allocates no memory
             self.note(now, [x.value for x in xs], [y.value])

@@ -205,12 +205,12 @@ class Segment:
             raise EnoughError
         return x
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         for x in xs:
             if x.tracked and x.is_leaf:
                 self.check_unedited(x)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
     def check_unedited(self, x: Tensor) -> None:

@@ -107,13 +107,13 @@ class Caching:
             raise TypeError(f"a policy must return a CheckpointPolicy or a bool, and for {op} it returned {said!r}")
         return said in SAVE
 
-    def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
+    def on_forward(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         specs = tuple([x.spec for x in xs])
         if specs in op.plans:
             kept = (y.value, versions.now()) if self.keeps(op, *specs) else None
             self.results.setdefault((op, specs), []).append(kept)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 

@@ -294,10 +294,10 @@ from minigrad.core.modes import watching
 class Largest:
     numbers = 0
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         self.numbers = max(self.numbers, y.spec.size)
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         self.numbers = max([self.numbers, *(np.size(gx.value if hasattr(gx, "value") else gx) for gx in gxs)])
 
 

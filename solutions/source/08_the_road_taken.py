@@ -154,7 +154,7 @@ class Told:
     def __init__(self):
         self.ops = []
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         self.ops.append(type(op).__name__)
 
 

@@ -599,10 +599,10 @@ class Pulls:
 
     count = 0
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         pass
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         self.count += 1
 
 

@@ -273,10 +273,10 @@ class Census:
     def __init__(self):
         self.arrays, self.alive = [], []
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         self.arrays.append(weakref.ref(y.value))
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         self.alive.append(sum(a() is not None for a in self.arrays))
 
 
@@ -351,8 +351,8 @@ def steps(f):
     pulls = []
 
     class Counter:
-        def saw(self, op, y, xs): ...
-        def pulled(self, node, gy, gxs):
+        def on_forward(self, op, y, xs): ...
+        def on_backward(self, node, gy, gxs):
             pulls.append(node)
 
     y = f()

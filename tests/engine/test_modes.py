@@ -223,10 +223,10 @@ def test_watchers_see_only_their_thread():
     seen = []
 
     class Watcher:
-        def saw(self, op, y, xs):
+        def on_forward(self, op, y, xs):
             seen.append(op)
 
-        def pulled(self, node, gy, gxs): ...
+        def on_backward(self, node, gy, gxs): ...
 
     with modes.watching(Watcher()):
         in_a_thread(lambda: mg.tensor([1.0]) * 2)

@@ -256,10 +256,10 @@ def test_a_parameter_is_cast_once_in_a_block_and_anew_when_it_was_edited():
     class Counted:
         casts = 0
 
-        def saw(self, op, y, xs):
+        def on_forward(self, op, y, xs):
             self.casts += isinstance(op, ops.Cast)
 
-        def pulled(self, node, gy, gxs):
+        def on_backward(self, node, gy, gxs):
             pass
 
     def casts(**options):

@@ -28,12 +28,12 @@ class Counting:
         self.flops = self.macs = self.backward_flops = self.backward_macs = 0
         self.reached = set()
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         specs = y.spec, *(x.spec for x in xs)
         self.flops += op.flops(*specs)
         self.macs += op.macs(*specs)
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         for each in node.rule.graph.nodes:
             if each.inputs:
                 specs = each.spec, *(x.spec for x in each.inputs)

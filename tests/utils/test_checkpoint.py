@@ -120,8 +120,8 @@ def test_what_the_second_run_keeps_is_let_go_as_it_is_read():
         return x
 
     class Watcher:
-        def saw(self, op, y, xs): ...
-        def pulled(self, node, gy, gxs):
+        def on_forward(self, op, y, xs): ...
+        def on_backward(self, node, gy, gxs):
             alive.append(sum(a() is not None for a in made))
 
     y = checkpoint(part, x).sum()
@@ -516,11 +516,11 @@ class Computed:
     def __init__(self):
         self.values = []
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         if isinstance(op, mg.ops.MatMul):
             self.values.append(y.value)
 
-    def pulled(self, node, gy, gxs): ...
+    def on_backward(self, node, gy, gxs): ...
 
 
 def products(x):

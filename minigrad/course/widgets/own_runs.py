@@ -49,10 +49,10 @@ def names(f: Callable[..., Any]) -> dict[int, str]:
 class OpWatcher:
     """An engine watcher that reports each op."""
 
-    saw: Callable[..., None]
+    on_forward: Callable[..., None]
     holds = False  # an op that edits x in place reads x itself, not a copy
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 class Watcher(Protocol):
     """Notified of every op that runs, and of every derivative that backward computes."""
 
-    def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
+    def on_forward(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         """Forward: y is the result of op on xs."""
 
-    def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_backward(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
         """Backward: gradient gy reached `node`; gxs has a gradient for each input, None if the input gets none."""
 
 

@@ -103,7 +103,7 @@ def settle(x: Any, y: Any) -> None:
             before.retain = None
             x.retain_grad()
     for watcher in modes.current.mode.watchers:
-        watcher.saw(ops.Alias(), x, (y,))
+        watcher.on_forward(ops.Alias(), x, (y,))
 
 
 def write(x: Any, value: Any) -> None:

@@ -76,7 +76,7 @@ class Tensor(InPlace, Operand):
         if op.is_view:
             view(y, self, op)
         for watcher in mode.watchers:
-            watcher.saw(op, y, xs)
+            watcher.on_forward(op, y, xs)
         return y
 
     def lift(self, o: Any) -> Tensor:
@@ -244,7 +244,7 @@ class Tensor(InPlace, Operand):
             if before is not None:
                 self.node.hooks = before.hooks
                 for watcher in current.mode.watchers:  # the leaf keeps its tangent
-                    watcher.saw(ops.Alias(), self, (self.with_node(self.value, before),))
+                    watcher.on_forward(ops.Alias(), self, (self.with_node(self.value, before),))
         return self
 
     @property

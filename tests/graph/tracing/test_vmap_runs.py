@@ -16,10 +16,10 @@ X = mg.tensor(np.random.default_rng(0).normal(size=(4, 3)))
 class Ops(list):
     """A watcher: the names of the ops that ran."""
 
-    def saw(self, op, y, xs):
+    def on_forward(self, op, y, xs):
         self.append(op.kind)
 
-    def pulled(self, node, gy, gxs):
+    def on_backward(self, node, gy, gxs):
         pass
 
 
