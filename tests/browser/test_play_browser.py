@@ -388,6 +388,27 @@ def test_motion_ends_within_a_second_and_can_be_interrupted(play):
     assert page.evaluate(running) == 0
 
 
+CROSSED = """() => [...document.querySelectorAll(".play-line")].filter((line) => {
+  const boxes = [...line.closest("svg").querySelectorAll(".play-box > rect")].map((rect) => rect.getBBox());
+  const points = Array.from({ length: 99 }, (_, i) => line.getPointAtLength((line.getTotalLength() * (i + 1)) / 100));
+  return points.some((p) => boxes.some(({ x, y, width, height }) => (
+    p.x > x + 1 && p.x < x + width - 1 && p.y > y + 1 && p.y < y + height - 1)));
+}).length"""
+
+
+def test_an_arrow_bends_only_where_a_box_is_in_its_way(play):
+    """The arrows of w and x bent twice after their labels, because the layout gave them a way point in each column."""
+    lines = play().locator(".play-line").all()
+    assert sorted(line.get_attribute("d").count("C") for line in lines) == [1, 1, 1, 2, 2, 2]
+    for program in (*PLAY["LESSONS"].values(), "z = (x * x + x * y) * sin(x * x + y)", DEEP):
+        assert play(program).evaluate(CROSSED) == 0, program
+
+
+def test_each_arrow_has_a_tip_for_its_value_and_one_for_its_gradient(play):
+    page = play("z = (x * y + w) * 2")
+    assert [page.locator(f".play-svg .play-{tip}").count() for tip in ("line", "fore", "tip")] == [6, 6, 5]
+
+
 @pytest.mark.parametrize("program", [PLAY["FIRST"], PLAY["LESSONS"]["10"], PLAY["LESSONS"]["09"]])
 def test_axe_finds_nothing_and_a_phone_is_wide_enough(play, program):
     page = play(program, viewport={"width": 420, "height": 800}, reduced_motion="reduce")

@@ -2,7 +2,6 @@
 // arranged(), GraphView's layout, places the boxes from left to right, or from top to bottom if a record would be too wide.
 // drawn(record, width, records) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
 const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = Math.log10(16); // pixels; an arrow grows from 1/16 to 16
-
 function short(x) { // a number in three digits
   if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
@@ -23,14 +22,12 @@ function heading({ kind, sign, name, of }, nodes) {
 const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));
 const share = (value) => Math.min(1, Math.max(0, (Math.log10(sizeOf(value)) + DECADES) / (2 * DECADES)));
 const thickness = (value) => (sizeOf(value) ? 2 + 8 * share(value) : 1.5);
-
 function rowsOf({ rows, tail, total: sum }) { // the text on an arrow
   const lines = rows.map((row) => { const [a, b, c] = row.map(short); return `${a} × ${b} = ${c}`; });
   return rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
 }
 const widest = (lines) => CHARACTER * Math.max(0, ...lines.map((line) => line.length));
 const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge).length * LINE + 4];
-
 function boxSize(node, nodes) {
   const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
@@ -48,19 +45,26 @@ function placed({ nodes, edges }, width, isTurned) {
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
   const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), fits = deep.width < 1.14 * width && (width < 640 || deep.height < 520), isWide = flat.width > width;
   const plan = isTurned ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // from top to bottom, or in rows
-  const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
+  const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0, [...plan.place.values()]);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
   const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
   return { ...plan, fits, isWide, boxes: boxes.sort(order), routes: edges.map(route) };
 }
-function straight(points, axis, fixed) { // removes kinks of a few pixels, outward from the label at `fixed`; leaves room for the arrow's tip
+// Removes what bends an arrow without need: kinks of a few pixels, outward from the label at `fixed`, and way points between which no wall stands.
+function straight(points, axis, fixed, walls) {
   if (points.some(([, , isCorner]) => isCorner)) return points; // this arrow goes to another row
-  const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; };
+  const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; }, main = 1 - axis;
   for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
   for (let i = fixed + 1; i < points.length - 1; i++) align(i, i - 1);
-  const start = points[0].map((x, n) => (n === axis ? x : x + 10)), end = points.at(-1), main = 1 - axis;
-  return [points[0], start, ...points.filter((point) => point[main] > start[main] && point[main] < end[main]), end];
+  const start = points[0].map((x, n) => (n === axis ? x : x + 10)), end = points.at(-1); // leaves room for the arrow's tip
+  const along = [start, ...points.filter((point) => point[main] > start[main] && point[main] < end[main]), end], label = along.indexOf(points[fixed]);
+  const direct = (way) => (isFree(way[0], way.at(-1), axis, walls) ? [way[0], way.at(-1)] : way);
+  return [points[0], ...(fixed ? [...direct(along.slice(0, label + 1)), ...direct(along.slice(label + 1))] : direct(along))];
 }
+const isFree = (a, b, axis, walls) => walls.every(({ x, y, w, h }) => [1, 2, 3, 4, 5, 6, 7, 8, 9].every((tenth) => { // the curve from a to b
+  const t = tenth / 10, point = a.map((from, n) => from + (b[n] - from) * (n === axis ? t * t * (3 - 2 * t) : 1.5 * t * (1 - t) + t ** 3));
+  return [[x, w], [y, h]].some(([least, size], n) => Math.abs(point[n] - least - size / 2) > size / 2 + (n === axis ? 6 : 0));
+}));
 function transposed({ place, routes, width, height }) {
   const turn = (points) => points.map(([x, y]) => [y, x]), boxes = [...place].map(([id, { x, y, w, h }]) => [id, { x: y, y: x, w: h, h: w }]);
   const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
@@ -70,10 +74,10 @@ function drawn(record, width, records) {
   const plans = records.map((each) => placed(each, width)), isTurned = plans.every(({ fits }) => fits) && plans.some(({ isWide }) => isWide);
   const { nodes, edges } = record, plan = placed(record, width, isTurned), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
-  const tip = ([x, y]) => `<path class="play-tip" d="M0,0L16,-10V10Z" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
+  const tip = ([x, y], look = "tip") => `<path class="play-${look}" d="${look === "tip" ? "M0,0L16,-10V10Z" : "M0,0L-10,-6V6Z"}" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
   const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back
-  edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
-    layers[1].push(path(i, edge.rows.length ? "line play-under" : "line", ""), path(i, "pulse", `pathLength="1" ${time(edge.tail)}`));
+  edges.forEach((edge, i) => { // bands below, pulses and the tips of values above them, labels on top
+    layers[1].push(path(i, edge.rows.length ? "line play-under" : "line", ""), path(i, "pulse", `pathLength="1" ${time(edge.tail)}`), tip(plan.routes[i].at(-1), "fore"));
     if (!edge.rows.length) return;
     layers[0].push(`<g class="play-band" data-slot="band ${i}" ${time(edge.head)}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
     layers[1].push(path(i, "pulse play-back", `pathLength="1" ${time(edge.head)}`));
@@ -115,7 +119,6 @@ function sliderAt(number, [middle, top, half], key) {
   return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
     ${rect}${number}<path class="play-track" d="M${middle - half},${top + 22}h${2 * half}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
 }
-
 function refresh({ nodes, edges, result }, slots, reach) {
   const write = (slot, text) => { if (slots[slot]) slots[slot].textContent = text; };
   for (const node of nodes) {

@@ -38,12 +38,10 @@ const isLiteral = ({ kind }) => kind === "number" || kind === "list";
 const literal = ({ items, value }) => items?.map((item) => item.value) ?? value;
 const at = (value, i) => (Array.isArray(value) ? value[i] : value);
 const lengthOf = (value) => (Array.isArray(value) ? value.length : 0);
-
 function each(f, ...values) { // f of numbers, or of each number of arrays
   const length = Math.max(...values.map(lengthOf));
   return length ? Array.from({ length }, (_, i) => f(...values.map((value) => at(value, i)))) : f(...values);
 }
-
 class Recorder {
   constructor(text, given, isStatic) {
     Object.assign(this, { text, given, isStatic, nodes: [], names: new Map(), notes: [], leaves: 0 });

@@ -1,5 +1,4 @@
 // The playground: a field for a text, its graphs, and the address that holds the state. Its HTML is playground.html.
-
 const PAUSE = 350, FLOW = 1000; // ms without a key press until the text is read; ms of the motion
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
 // The range of a slider: the power of 10 above 1.5 times its value, or 10 for 0.
