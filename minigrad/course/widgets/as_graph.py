@@ -12,7 +12,7 @@ from traceback import extract_tb
 from types import CodeType
 from typing import Any
 
-from ...draw.picture import Box, Picture
+from ...draw.picture import Arrow, Box, Picture
 from ...draw.readers import READERS
 from ...draw.static_run import own_line
 from ...draw.words import join_names
@@ -85,8 +85,13 @@ class AsGraph:
         lines = {box: line - first + 1 for box, line in self.line.items() if line}
         ghosts = self.ghosts(left)
         self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
-        captions = {**self.run.branches, **{id[1:]: f"not built: {why}" for id, why in self.unbuilt.items()}}
-        picture = Picture((*ghosts, *self.picture.boxes), self.picture.arrows)
+        captions = {**self.run.branches, **{id[1:]: why for id, why in self.unbuilt.items()}}
+        inputs, ids = {x.name: x.id for x in self.picture.boxes if x.kind == "leaf"}, [x.id for x in ghosts]
+        place = {x.id: inputs.get(x.name, f"not {x.id}") for x in left.boxes}
+        arrows = [Arrow(f"not {x.id}", place[x.tail], f"not {x.head}") for x in left.arrows]
+        arrows = [x for x in arrows if x.head in ids and x.tail in [*ids, *inputs.values()]]
+        self.unbuilt |= {f"r{x.id}": self.unbuilt[f"r{x.head}"] for x in arrows}
+        picture = Picture((*ghosts, *self.picture.boxes), (*self.picture.arrows, *arrows))
         return self.mark_branches(draw_half(picture, "r", lines, captions) if self.picture.boxes else "", captions)
 
     def ghosts(self, left: EagerRun) -> list[Box]:
@@ -97,7 +102,7 @@ class AsGraph:
         ops = [box for box in left.boxes if box.kind == "op"]
         gone = [box for box in ops if left.line[f"l{box.id}"] not in built]
         is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
-        return [replace(box, id=f"not {box.id}", name="", value="") for box in gone if is_all]
+        return [replace(box, id=f"not {box.id}", name="not built", value="") for box in gone if is_all]
 
     def mark_branches(self, drawn: str, captions: dict[str, str]) -> str:
         """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""

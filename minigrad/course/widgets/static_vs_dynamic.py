@@ -11,11 +11,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from html import escape
+from dataclasses import replace
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
+from ...draw.picture import Arrow, Box, Picture
 from ...draw.readers import load_reader, reader_of
 from ...draw.static_run import code_of
 from ...draw.svg import STYLE
@@ -25,9 +26,10 @@ from ...graph.autograph.scopes import from_library
 from . import own_runs
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, drawing
-from .eager_run import EagerRun, LineRun
+from .eager_run import EagerRun, LineRun, draw_half
 from .film import Choice, Cut, Film, Panel, Reel, output_area
 from .recording import TooLong, format_value, truncate_text
+from .widget import javascript
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
@@ -55,7 +57,8 @@ class StaticVsDynamic(Film):
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
     """
 
-    sheets = (*Film.sheets, "static_vs_dynamic")
+    _esm = javascript("stepper", "film", "ties")
+    sheets = (*Film.sheets, "ties", "static_vs_dynamic")
     looks = STYLE + LOOKS
 
     def __init__(
@@ -116,8 +119,8 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
     try:
         right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
-        panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
-        end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
+        panels.append(Panel(framework.title, draw_stop(f, left, why.line)))
+        end = f"Run eagerly its result is {left.result}. It cannot be traced: {str(why).rstrip('.')}."
         return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
     lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
@@ -173,12 +176,15 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
+        made = [*moment.values, *(part for part in parts if part.startswith("rb"))]
+        made += ["left says"] * moment.says + ["right says"] * bool(text)
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text, already),
+            sentence(source.get(moment.line, ""), moment, effect(parts, text, already)),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
+            ties=[(f"line {moment.line}", part) for part in made],
         )
     return printed
 
@@ -213,11 +219,28 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int = 0) -> Iterator[Cut]:
     """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
-    yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
+    stop, at = ["rstop", *(f"rstop{box}" for box in left.given)], f"line {culprit}"
+    yield Cut(PHASES[0], "It runs.", on={"hidden": [*to_come(left), *stop]})
     for moment in left.moments[:MOST_MOMENTS]:
-        say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
-        yield Cut(PHASES[0], say, text=texts, off={"hidden": moment.parts}, hot={"hot": [line, *moment.parts]})
-    yield Cut(PHASES[0], end, hot={"hot": [f"line {culprit}"] * (culprit > 0)})
+        line, texts = f"line {moment.line}", {"left says": moment.printed}
+        made = [*moment.values, *(["left says"] * moment.says)]
+        say = sentence(source.get(moment.line, ""), moment, "stops" * (line == at and "rstop" in stop))
+        on, off = {}, {"hidden": moment.parts}
+        if line == at:
+            made, on, off, stop = [*made, *stop[:1]], {"stopped": [at]}, {"hidden": [*moment.parts, *stop]}, []
+        hot = {"hot": [line, *moment.parts]}
+        yield Cut(PHASES[0], say, text=texts, on=on, off=off, hot=hot, ties=[(line, part) for part in made])
+    lit = [at] * (culprit > 0)
+    yield Cut(PHASES[0], end, off={"hidden": stop}, hot={"hot": lit}, ties=[(line, "rstop") for line in lit])
+
+
+def draw_stop(f: Callable[..., Any], left: EagerRun, line: int) -> str:
+    """The inputs, which have no values while tracing, and a stop sign; `line`, where tracing stops, is 0 if unknown."""
+    where = f"stopped at line {line - code_of(f).co_firstlineno + 1}" if line else "stopped"
+    inputs = [replace(box, value="?") for box in left.boxes if box.id in left.given]
+    sign = Box("stop", "op", f"{f.__name__} cannot be traced", "", where, "", "")
+    arrows = tuple(Arrow(f"stop{box.id}", box.id, "stop") for box in inputs)
+    return draw_half(Picture((*inputs, sign), arrows), "r", {})
 
 
 def to_come(left: EagerRun) -> list[str]:
@@ -233,15 +256,18 @@ def to_be_built(right: AsGraph) -> list[str]:
     return [f"r{box.id}" for box in right.picture.boxes] + [f"r{arrow.id}" for arrow in right.picture.arrows]
 
 
-def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str) -> str:
-    """A sentence about a line's effects on both sides; `already` describes a line that adds no box."""
+def effect(parts: Sequence[str], text: str, already: str) -> str:
+    """What a line does to the graph; `already` describes a line that adds no box."""
     boxes = [part for part in parts if part.startswith("rb")]
-    values = join_names(list(moment.values.values()))
-    left = f"computes {values}" if values else "computes nothing"
-    left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
-    right += " and prints, for it is Python that runs while tracing" if text else ""
-    return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
+    return right + (" and prints, for it is Python that runs while tracing" if text else "")
+
+
+def sentence(source: str, moment: LineRun, right: str) -> str:
+    """A sentence about a line's effects on both sides; `right` is what it does to the graph."""
+    values = join_names([*moment.values.values()])
+    left = (f"computes {values}" if values else "computes nothing") + " and prints" * moment.says
+    return f"{source.strip()}    Run eagerly, this line {left}{f'; traced, it {right}' if right else ''}."
 
 
 def compare_results(left: str, right: str) -> str:
