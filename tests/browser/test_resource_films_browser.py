@@ -160,6 +160,15 @@ def test_schedule_brings_in_block_after_block_and_takes_them_back(opened, films)
         for k in range(1, len(plan.slots) + 1):
             page.keyboard.press("ArrowRight")
             assert blocks.evaluate_all(begun) == k
+            needs, arrows = page.locator("tr.mg-hot td").first.text_content(), page.locator(".mg-arrow.mg-hot")
+            shown = arrows.evaluate_all("all => all.map(({ dataset }) => dataset.id)")
+            assert {*shown} == {f"d{x}.{k - 1}" for x in needs.split(", ") if x}
+            assert arrows.evaluate_all(
+                "all => all.every((arrow) => arrow.checkVisibility({ visibilityProperty: true }))"
+            )
+            assert page.locator(".mg-now.mg-hot path").bounding_box()["x"] == pytest.approx(
+                page.locator(".mg-box.mg-hot rect").bounding_box()["x"], abs=2
+            )
         idle = page.locator(".mg-handover, [data-id=idle]")  # is_visible() is false for a line, which has no height
         assert idle.evaluate_all("parts => parts.every(part => part.checkVisibility())")
         page.keyboard.press("ArrowRight")
