@@ -45,10 +45,12 @@ class Pass:
 
     of       the input element that is nudged, or the output element that is differentiated
     moved    box → its tangent or its cotangent, as text
+    seed     the box of that element; "" for an input that nothing reads
     """
 
     of: str
     moved: dict[str, str]
+    seed: str
 
 
 class BothModes:
@@ -143,7 +145,7 @@ class BothModes:
                 dxs = tuple(unit if i == k else still.new_zeros(still.shape) for i, still in enumerate(self.xs))
                 moved = dict(zip(self.place, jvp(self.replay_ops, tuple(self.xs), dxs)[1]))
                 columns.append(np.concatenate([moved[y].numpy().ravel() for y in self.ends]))
-                passes.append(self.make_pass(self.columns[len(passes)], moved))
+                passes.append(self.make_pass(self.columns[len(passes)], moved, origin(x)))
         return passes, np.stack(columns, axis=1)
 
     def pull(self) -> tuple[list[Pass], np.ndarray]:
@@ -158,11 +160,12 @@ class BothModes:
                 moved = dict(zip(movable, gs))
                 shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # 0 for an unused input
                 rows.append(np.concatenate([share.numpy().ravel() for share in shares]))
-                passes.append(self.make_pass(self.rows[len(passes)], moved))
+                passes.append(self.make_pass(self.rows[len(passes)], moved, end))
         return passes, np.stack(rows)
 
-    def make_pass(self, of: str, moved: dict[Node, Any]) -> Pass:
-        return Pass(of, {self.place[node]: format_entries(each.value) for node, each in moved.items()})
+    def make_pass(self, of: str, moved: dict[Node, Any], seed: Node) -> Pass:
+        texts = {self.place[node]: format_entries(each.value) for node, each in moved.items()}
+        return Pass(of, texts, self.place.get(seed, ""))
 
 
 def format_entries(array: Any) -> str:
