@@ -49,7 +49,6 @@ class Cut:
     off      CSS class to remove → ids
     hot      CSS class for this step alone → ids
     scene    the picture to show from this step on, if several share one place; "" for no change
-    ties     lines for this step alone, from one id to another; ties.js draws them
     """
 
     phase: str
@@ -59,7 +58,6 @@ class Cut:
     off: Mapping[str, Ids] = field(default_factory=dict)
     hot: Mapping[str, Ids] = field(default_factory=dict)
     scene: str = ""
-    ties: Sequence[Ids] = ()
 
     def plain(self) -> Plain:
         """The cut as plain data, without empty fields."""

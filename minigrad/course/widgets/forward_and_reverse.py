@@ -29,15 +29,11 @@ MODES = {"f": ("tangent", "↓"), "r": ("cotangent", "↑")}  # what a row of a 
 TITLES = {"f": "Forward mode: each pass fills a column", "r": "Reverse mode: each pass fills a row"}
 CORNER = "∂ row / ∂ column"  # the corner of the table that shows a Jacobian
 ROOM = "0000"  # extra width: "cotangent" replaces "grad", which is shorter
-LARGE = 3  # the most columns of a table in large type
 SHORT = 8  # characters of a value that is written beside its name
 PARTS = slice(1), slice(1, None)  # a table row's name, and its cells
 CELL = 27  # height of a row of the Jacobian in the static picture
 REVERSED = re.compile(r'd="([^"]*)"/>(<polygon class="mg-tip" points="\S+ (\S+))')  # an arrow's line and tip
-
-FRAME = re.compile(
-    r'<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)".*?(?=</g>)'
-)  # a box, from its frame to its end
+BOX = re.compile(r'<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)".*?(?=</g>)')
 PIN = r'\g<0><g class="mg-pin" transform="translate(\1 \2) translate({} 0)"><circle r="9"/><text y="4.5">1</text></g>'
 
 
@@ -101,9 +97,8 @@ def graph_of(both: BothModes, side: str, drawn: str, word: str) -> str:
         slot = rf'(data-id="{side}{box.id}"(?:(?!data-id=).)*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
         new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
         drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
-    if side == "r":
-        drawn = REVERSED.sub(r'd="\1L\3"/>\2', drawn)
-    return FRAME.sub(PIN.format(r"\3" if side == "r" else 0), drawn)
+    drawn = BOX.sub(PIN.format(r"\3" if side == "r" else 0), drawn)
+    return REVERSED.sub(r'd="\1L\3"/>\2', drawn) if side == "r" else drawn
 
 
 def tally(both: BothModes, side: str) -> str:
@@ -112,11 +107,8 @@ def tally(both: BothModes, side: str) -> str:
     body = ""
     for j, name in enumerate(both.rows):
         cells = "".join(f'<td data-id="{side}J{j},{i}">{UNKNOWN}</td>' for i in range(len(both.columns)))
-        body += f'<tr data-id="{side}row {j}"><th scope="row">∂ {escape(name)}</th>{cells}</tr>'
-    size = "mg-large" if len(both.columns) <= LARGE else ""
-    table = (
-        f'<table class="mg-table {size}"><thead><tr><td>{CORNER}</td>{head}</tr></thead><tbody>{body}</tbody></table>'
-    )
+        body += f'<tr><th scope="row">∂ {escape(name)}</th>{cells}</tr>'
+    table = f'<table class="mg-table"><thead><tr><td>{CORNER}</td>{head}</tr></thead><tbody>{body}</tbody></table>'
     title = f'<p class="mg-title" aria-hidden="true">{TITLES[side]}</p>'
     return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
 
@@ -161,30 +153,23 @@ def passes(n: int, mode: str) -> str:
 
 
 def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
-    """The same cuts, with marks that stay until the next pass: on what a pass went through, and on cells it fills."""
+    """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the cells it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
     lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
-    ties = iter(
-        [(f"f{x.seed}", f"fJ{m[-1]},{i}", "below") for i, x in enumerate(both.pushed)]
-        + [(f"r{x.seed}", f"rrow {j}", "above") for j, x in enumerate(both.pulled)]
-    )
-    through, filling, tie = list[str](), list[str](), ("", "", "")
+    seeds = iter([f"f{each.seed}" for each in both.pushed] + [f"r{each.seed}" for each in both.pulled])
+    through, filling, seed = list[str](), list[str](), ""
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
         lit = [id for ids in cut.hot.values() for id in ids if id not in filling]
         on, off = dict[str, Ids](), dict[str, Ids]()
         if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
-            before, filling, last, tie = filling, next(lines), tie, next(ties)
+            before, filling, seed = filling, next(lines), next(seeds)
             emptied = [id for id in before if id[0] == filling[0][0]]
             off, through = {look: [id for id in through if id not in lit], "filling": emptied}, []
-            off["seed"] = [last[0]] * (last[0][:1] == tie[0][:1] and last[0] != tie[0])
-            on = {
-                "filling": filling,
-                "seed": [tie[0]],
-                "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"],
-            }
+            on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}
         through += lit
-        yield replace(cut, on=on | {look: lit} if look else {}, off=off, ties=[tie] * bool(look))
+        hot = {**cut.hot, "seed": [seed]} if look else cut.hot
+        yield replace(cut, on=on | {look: lit} if look else {}, off=off, hot=hot)
 
 
 def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:

@@ -8,7 +8,6 @@ live bytes and the time of a run. The last step compares the graph as it was wri
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -82,15 +81,13 @@ class PassViewer(Film):
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
     first, last, fused = scenes[0], scenes[-1], fused_in(scenes)
-    coming = ("After the next pass", "")
-    if len(scenes) > 1:
-        title, html = halves(first, scenes[1], "", f"Next, after {escape(scenes[1].step.name)}", fused)[1]
-        coming = title, f'<div class="mg-next">{html}</div>'
+    _, (title, html) = halves(first, (scenes * 2)[1], "", f"Next, after {escape((scenes * 2)[1].step.name)}", fused)
+    coming = title, f'<div class="mg-next">{html}</div>'
     screens = [[(f"As written: {first.ops_in_words}", first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
         screens.append([*halves(before, after, f"Before {name}", f"After {name}", fused), after.code(before)])
-    screens.append([*halves(first, last, *ENDS, fused), last.code(first, is_end=True)])
+    screens.append([*halves(first, last, *ENDS, fused), last.code(first)])
     left, right, codes = ("".join(map(scene, range(len(screens)), parts)) for parts in zip(*screens))
     costs = figures([each.step for each in scenes])
     return Reel([Panel("", left), Panel("", right), Panel("", costs + codes)], list(cuts(scenes, idle)))
@@ -139,15 +136,14 @@ class Scene:
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
-    def code(self, before: Scene, is_end: bool = False) -> Part:
-        """The code, with lines marked that a pass has added or, unless `is_end`, removed: not for names of buffers."""
+    def code(self, before: Scene) -> Part:
+        """The code, with marks on lines that a pass has added or removed; names of buffers do not count."""
         known = {BUFFER.sub("", line) for line in before.lines}
         lit = [line for line in self.lines if BUFFER.sub("", line) not in known]
-        head, body = split(self.lines)
-        once = f"<details><summary>memory and constants</summary>{code(head, 1, lit)}</details>"
-        return "The code", once + code(
-            body if is_end else with_removed(split(before.lines)[1], body), len(head) + 1, lit
-        )
+        lines = list(with_removed(before.lines, self.lines))
+        start = next(i for i, line in enumerate(lines) if line.startswith("def "))
+        once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
+        return "The code", once + code(lines[start:], start + 1, lit)
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""
@@ -175,23 +171,13 @@ def lines_of_code(program: Program) -> Iterator[str]:
         yield code + mark + comment
 
 
-def split(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The lines that run once, and those of the program."""
-    start = next(i for i, line in enumerate(lines) if line.startswith("def "))
-    return lines[:start], lines[start:]
-
-
-def with_removed(before: list[str], after: list[str]) -> list[str]:
+def with_removed(before: list[str], after: list[str]) -> Iterator[str]:
     """The lines after a pass, and in their places those that it removed, each with a minus sign."""
     old, new = ([BUFFER.sub("", line).removesuffix(", fused") for line in lines] for lines in (before, after))
-    gone, shown = Counter(old) - Counter(new), list[str]()
     for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for key, line in zip(old[a:b], before[a:b]):
-            if key not in new[c:d] and gone[key]:
-                gone[key] -= 1
-                shown.append(REMOVED + line[1:].partition("  #")[0])
-        shown += after[c:d]
-    return shown
+        gone = (line for key, line in zip(old[a:b], before[a:b]) if key not in new[c:d])
+        yield from (REMOVED + line.partition("  #")[0].removeprefix(" ") for line in gone)
+        yield from after[c:d]
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:

@@ -116,8 +116,10 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times, slots)}"
+        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times)}"
     )
+    if times == TIMES[0] and any(isinstance(slot.node.op, Loop) for slot in slots):
+        say += " A loop counts as one small op, however many turns it makes."
     pale, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"weak": pale, "outlined": later})]
     for i, slot in enumerate(slots):
@@ -126,9 +128,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
             f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
             f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, before[slot.node], of)}"
         )
-        running = [f"o{place[x.node]}" for x in slots[:i] if x.end > slot.start]
-        hot = {"hot": [f"o{i}", f"row {i}", f"at {i}", *lines[i]], "running": running}
-        found.append(Cut("", say, off={"weak": lines[i], "outlined": [f"o{i}"]}, hot=hot))
+        hot = [f"o{i}", f"row {i}", f"at {i}", *lines[i]]
+        found.append(Cut("", say, off={"weak": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     fast = f"{speedup(plan, plan.seconds)} times as fast as one worker alone; the bound is {bound}"
@@ -145,13 +146,11 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
     return found
 
 
-def basis(times: str, slots: Sequence[ScheduledNode]) -> str:
+def basis(times: str) -> str:
     """A sentence that says whether the times are estimated or measured."""
-    loops = " A loop counts as one small op, however many turns it makes."
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    rates = f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over."
-    return rates + loops * any(isinstance(slot.node.op, Loop) for slot in slots)
+    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over."
 
 
 def speedup(plan: Planned, seconds: float) -> str:
@@ -193,14 +192,25 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
         parts.append(text("mg-dim", LEFT + 5, y - 5, f"worker {worker}"))
         parts += [f'<g data-id="idle">{draw_idle(at(start), at(end), y)}</g>' for start, end in gaps(plan, worker)]
     for i, slot in enumerate(slots):
-        for x in (x for x in before[slot.node] if x in place):
-            drawn, towards = draw_need(slots[place[x]], slot, at, middle), slot.worker - slots[place[x]].worker
-            if towards and "hand-over" not in "".join(parts):
-                drawn += name_handover(at(slots[place[x]].end), middle[x], towards, right)
-            look = "handover" if towards else "need"
-            parts.append(f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>')
+        for x in before[slot.node]:
+            if x in place:
+                start, towards = slots[place[x]], slot.worker - slots[place[x]].worker
+                edge = HIGH / 2 if towards > 0 else -HIGH / 2  # the edge of a block that faces the other worker
+                ends = (at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)
+                if not towards:  # an arc between the middles of both blocks
+                    ends = tuple((at((each.start + each.end) / 2), middle[x] + edge) for each in (start, slot))
+                tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
+                arc = [f"{across:.1f},{down - 16:.1f}" for across, down in ends]
+                look, along, behind = ("handover", "L", tail) if towards else ("need", f"C{arc[0]} {arc[1]} ", arc[1])
+                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {behind}", 3)}"/>'
+                if towards and "hand-over" not in "".join(parts):
+                    tip += name_handover(*ends[0], towards)
+                drawn = f'<path d="M{tail}{along}{head}"/>{tip}'
+                parts.append(f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>')
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
-    parts += [draw_cursor(i, at(slot.start), right, bottom) for i, slot in enumerate(slots)]
+    for i, x in enumerate(at(slot.start) for slot in slots):
+        now = text("mg-number", max(x - 4, LEFT + 32), TOP, "now")
+        parts.append(f'<g class="mg-now" data-id="at {i}"><path d="M{x:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
     parts += draw_times(plan, at, right, bottom)
     parts += draw_legend(bottom + 60)
     return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
@@ -234,36 +244,11 @@ def draw_legend(y: float) -> Iterator[str]:
         yield text("mg-dim", x + 24, y + 11, words)
 
 
-def draw_need(
-    earlier: ScheduledNode, op: ScheduledNode, at: Callable[[float], float], middle: dict[Node, float]
-) -> str:
-    """An arrow to an op from one that it waits for: straight from another worker, or an arc on the same one."""
-    side = HIGH / 2 if op.worker > earlier.worker else -HIGH / 2  # the edge of a block that faces the other worker
-    x, to, y, end = at(earlier.end), at(op.start), middle[earlier.node] + side, middle[op.node] - side
-    path, towards = f"L{to:.1f},{end}", f"{x:.1f},{y}"
-    if op.worker == earlier.worker:
-        x, to, end = (x + at(earlier.start)) / 2, to + min(14, (at(op.end) - to) / 2), y
-        path, towards = f"C{x:.1f},{y - 16} {to:.1f},{y - 16} {to:.1f},{y}", f"{to:.1f},{y - 16}"
-    return (
-        f'<path d="M{x:.1f},{y}{path}"/><polygon class="mg-tip" points="{tip_back(f"{to:.1f},{end} {towards}", 3)}"/>'
-    )
-
-
-def name_handover(x: float, middle: float, towards: int, right: float) -> str:
-    """The name of an arrow to another worker, between the lanes: left of its tail, or right of it near the edge."""
-    words, y = f"hand-over {took(HANDOVER)}", middle + HIGH / 2 + 13 if towards > 0 else middle - HIGH / 2 - 4
-    wide = text_width(words, 12)
-    is_left = x - 2 - wide > LEFT + 60  # there the worker is named
-    return text(
-        "mg-halo mg-number" if is_left else "mg-halo", x - 2 if is_left else min(x + 16, right - wide), y, words
-    )
-
-
-def draw_cursor(i: int, x: float, right: float, bottom: float) -> str:
-    """The moment at which an op begins."""
-    is_late = x > right - 40
-    words = text("mg-number" if is_late else "", x - 4 if is_late else x + 4, TOP, "now")
-    return f'<g class="mg-now" data-id="at {i}"><path d="M{x:.1f},{TOP - 8}V{bottom + 10}"/>{words}</g>'
+def name_handover(x: float, y: float, towards: int) -> str:
+    """The name of an arrow to another worker, between the lanes, left of its tail, and right of the worker's name."""
+    words = f"hand-over {took(HANDOVER)}"
+    x = max(x - 2, LEFT + 60 + text_width(words, 12))
+    return text("mg-halo mg-number", x, y + 13 if towards > 0 else y - 4, words)
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:

@@ -175,16 +175,14 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
         printed = UNMARKED.sub("while tracing: ", printed + text)
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
+        said = ["left says"] * moment.says + ["right says"] * bool(text)
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
-        made = [*moment.values, *(part for part in parts if part.startswith("rb"))]
-        made += ["left says"] * moment.says + ["right says"] * bool(text)
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, effect(parts, text, already)),
+            sentence(source.get(moment.line, ""), moment, parts, text, already),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
-            hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
-            ties=[(f"line {moment.line}", part) for part in made],
+            hot={"hot": [f"line {moment.line}", *moment.parts, *parts, *said]},
         )
     return printed
 
@@ -219,19 +217,16 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int = 0) -> Iterator[Cut]:
     """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
-    stop, at = ["rstop", *(f"rstop{box}" for box in left.given)], f"line {culprit}"
-    yield Cut(PHASES[0], "It runs.", on={"hidden": [*to_come(left), *stop]})
+    sign = ["rstop", *(f"rstop{box}" for box in left.given)]
+    yield Cut(PHASES[0], "It runs.", on={"hidden": [*to_come(left), *sign]})
     for moment in left.moments[:MOST_MOMENTS]:
+        now, sign = (sign, []) if moment.line == culprit else ([], sign)
+        say = sentence(source.get(moment.line, ""), moment, (), "", "stops" * bool(now))
         line, texts = f"line {moment.line}", {"left says": moment.printed}
-        made = [*moment.values, *(["left says"] * moment.says)]
-        say = sentence(source.get(moment.line, ""), moment, "stops" * (line == at and "rstop" in stop))
-        on, off = {}, {"hidden": moment.parts}
-        if line == at:
-            made, on, off, stop = [*made, *stop[:1]], {"stopped": [at]}, {"hidden": [*moment.parts, *stop]}, []
-        hot = {"hot": [line, *moment.parts]}
-        yield Cut(PHASES[0], say, text=texts, on=on, off=off, hot=hot, ties=[(line, part) for part in made])
-    lit = [at] * (culprit > 0)
-    yield Cut(PHASES[0], end, off={"hidden": stop}, hot={"hot": lit}, ties=[(line, "rstop") for line in lit])
+        parts = [*moment.parts, *now, *["left says"] * moment.says]
+        on = {"stopped": [line] * bool(now)}
+        yield Cut(PHASES[0], say, text=texts, on=on, off={"hidden": parts}, hot={"hot": [line, *parts]})
+    yield Cut(PHASES[0], end, off={"hidden": sign}, hot={"hot": [f"line {culprit}", "rstop"] * (culprit > 0)})
 
 
 def draw_stop(f: Callable[..., Any], left: EagerRun, line: int) -> str:
@@ -256,18 +251,16 @@ def to_be_built(right: AsGraph) -> list[str]:
     return [f"r{box.id}" for box in right.picture.boxes] + [f"r{arrow.id}" for arrow in right.picture.arrows]
 
 
-def effect(parts: Sequence[str], text: str, already: str) -> str:
-    """What a line does to the graph; `already` describes a line that adds no box."""
+def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str) -> str:
+    """A sentence about a line's effects on both sides; `already` describes a line that adds no box."""
     boxes = [part for part in parts if part.startswith("rb")]
+    values = join_names(list(moment.values.values()))
+    left = f"computes {values}" if values else "computes nothing"
+    left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
-    return right + (" and prints, for it is Python that runs while tracing" if text else "")
-
-
-def sentence(source: str, moment: LineRun, right: str) -> str:
-    """A sentence about a line's effects on both sides; `right` is what it does to the graph."""
-    values = join_names([*moment.values.values()])
-    left = (f"computes {values}" if values else "computes nothing") + " and prints" * moment.says
-    return f"{source.strip()}    Run eagerly, this line {left}{f'; traced, it {right}' if right else ''}."
+    right += " and prints, for it is Python that runs while tracing" if text else ""
+    traced = f"; traced, it {right}" if right else ""
+    return f"{source.strip()}    Run eagerly, this line {left}{traced}."
 
 
 def compare_results(left: str, right: str) -> str:

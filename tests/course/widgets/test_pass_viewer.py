@@ -86,17 +86,13 @@ def test_the_code_at_the_end_is_that_of_the_last_graph():
 
 
 def test_the_code_of_a_pass_has_the_lines_that_it_removed_and_the_first_step_shows_what_comes():
-    f = mg.function(lambda x: ((y := x.tanh()) * 1 + x.tanh() * (mg.constant(6.0) / 3) + y).sum())
-    widget = PassViewer(f, mg.ones(4))
-    before, after, table = (panel["html"] for panel in widget.films[0]["panels"])
-    gone = [re.findall(r'mg-gone".*?>(.*?)</span>', part) for part in table.split("data-scene")[1:]]
+    f = mg.function(lambda x: (x.tanh() * (mg.constant(6.0) / 3)).sum())
+    before, after, table = (panel["html"] for panel in PassViewer(f, mg.ones(4)).films[0]["panels"])
+    gone = re.findall(r'mg-gone".*?>(.*?)</span>', table.split('data-scene="scene 1"')[1])
 
-    assert [[re.sub("<.*?>", "", line) for line in each] for each in gone][:2] == [[], ["−   divide(c1, c2, b3)"]]
-    assert not gone[-1]
-    assert after.startswith('<div data-scene="scene 0"><p class="mg-title">Next, after fold: ')
-    assert before.count("6 ÷ 3<") == 3  # as written, before fold, and at the end
-    sizes = re.findall(r'class="mg-sign" style="font-size: (\d+)px', before + after)
-    assert {*sizes} == {"14"}
+    assert gone[3] == "−   divide(c0, c1, b1)"
+    assert '<p class="mg-title">Next, after fold: ' in after
+    assert {*re.findall(r'class="mg-sign" style="font-size: (\d+)px', before)} == {"14"}
 
 
 def test_code_names_the_line_of_the_function_it_comes_from():
