@@ -80,10 +80,15 @@ def test_a_still_shows_which_way_a_pass_went_and_which_line_it_fills(show):
         "fJ0,0",
         "fJ1,0",
     ]
+    tip, cell = page.locator(".mg-ties polygon"), widget.locator("td.mg-filling").last.bounding_box()
+    assert widget.locator(".mg-seed:has(.mg-pin) .mg-name").text_content() == "a = 2"
+    assert tip.bounding_box()["y"] == pytest.approx(cell["y"] + cell["height"], abs=2)  # a line leads to the column
     while widget.get_attribute("data-phase") != "reverse mode":
         press(page, "ArrowRight")
     assert widget.locator(".mg-arrow.mg-pushed").count() == widget.locator(".mg-arrow.mg-turned").count() > 0
     assert widget.locator(".mg-arrow.mg-pulled").count() == 0
+    end, row = tip.bounding_box(), widget.locator("tr:has(td.mg-filling)").last.bounding_box()
+    assert end["x"] + end["width"] == pytest.approx(row["x"], abs=2)
     press(page, "ArrowRight", times=2)
     turned = widget.locator(".mg-arrow.mg-turned .mg-tip").first
     assert turned.evaluate("tip => getComputedStyle(tip).fill") == "none"
@@ -95,19 +100,3 @@ def test_a_still_shows_which_way_a_pass_went_and_which_line_it_fills(show):
     assert filling == ["fJ0,2", "fJ1,2", "rJ1,0", "rJ1,1", "rJ1,2"]
     counts = [widget.locator(f'[data-id="{side}count"]').text_content() for side in "fr"]
     assert counts == ["3 forward passes", "2 reverse passes"]
-
-
-def test_a_pin_marks_the_seed_and_a_line_leads_from_it_to_the_column_or_the_row_that_it_fills(show):
-    page = show(ForwardAndReverse(f, 2.0, 0.5, -1.0), viewport={"width": 1076, "height": 768}).page
-    widget, pin, tip = page.locator(".mg-widget"), page.locator(".mg-seed .mg-pin"), page.locator(".mg-ties polygon")
-    widget.focus()
-    assert pin.count() == tip.count() == 0
-    press(page, "ArrowRight", times=2)
-    assert widget.locator(".mg-seed .mg-name").text_content() == "a = 2"
-    end, cell = tip.bounding_box(), widget.locator("td.mg-filling").last.bounding_box()
-    assert pin.is_visible()
-    assert end["y"] == pytest.approx(cell["y"] + cell["height"], abs=2)
-    while widget.get_attribute("data-phase") != "reverse mode":
-        press(page, "ArrowRight")
-    end, row = tip.bounding_box(), widget.locator("tr:has(td.mg-filling)").last.bounding_box()
-    assert end["x"] + end["width"] == pytest.approx(row["x"], abs=2)

@@ -30,8 +30,7 @@ from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .code import LOOKS, REMOVED, code
-from .film import Cut, Film, Panel, Reel, refuse_large, row, table
+from .film import CODE_LOOKS, REMOVED, Cut, Film, Panel, Reel, code, refuse_large, row, table
 from .widget_trace import trace_of
 
 LARGEST = 60  # the most boxes
@@ -58,7 +57,7 @@ class PassViewer(Film):
     """
 
     sheets = (*Film.sheets, "pass_viewer")
-    looks = STYLE + LOOKS
+    looks = STYLE + CODE_LOOKS
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
@@ -82,7 +81,7 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
     first, last, fused = scenes[0], scenes[-1], fused_in(scenes)
     _, (title, html) = halves(first, (scenes * 2)[1], "", f"Next, after {escape((scenes * 2)[1].step.name)}", fused)
-    coming = title, f'<div class="mg-next">{html}</div>'
+    coming = title, f'<div style="opacity: 0.4">{html}</div>'
     screens = [[(f"As written: {first.ops_in_words}", first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
