@@ -206,9 +206,6 @@ def row(head: str, cells: Iterable[object], id: str = "") -> str:
     return f'<tr{part}><th scope="row">{head}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in cells)}</tr>'
 
 
-# -- Python code in colours, for a panel and for a static picture ---------------------------------------------
-
-
 def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")

@@ -179,14 +179,14 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the cells it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
     lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
-    seeds = iter([f"f{each.seed}" for each in both.pushed] + [f"r{each.seed}" for each in both.pulled])
-    through, filling, seed = list[str](), list[str](), ""
+    through, filling, seed, begun = list[str](), list[str](), "", iter([*both.pushed, *both.pulled])
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
         lit = [id for ids in cut.hot.values() for id in ids if id not in filling]
         on, off = dict[str, Ids](), dict[str, Ids]()
         if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
-            before, filling, seed = filling, next(lines), next(seeds)
+            before, filling = filling, next(lines)
+            seed = filling[0][0] + next(begun).seed
             emptied = [id for id in before if id[0] == filling[0][0]]
             off, through = {look: [id for id in through if id not in lit], "filling": emptied}, []
             on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}

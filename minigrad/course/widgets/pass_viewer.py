@@ -80,8 +80,9 @@ class PassViewer(Film):
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
     first, last, fused = scenes[0], scenes[-1], fused_in(scenes)
-    _, (title, html) = halves(first, (scenes * 2)[1], "", f"Next, after {escape((scenes * 2)[1].step.name)}", fused)
-    coming = title, f'<div style="opacity: 0.4">{html}</div>'
+    following = scenes[min(1, len(scenes) - 1)]
+    title = "No pass changes it" if following is first else f"Next, after {escape(following.step.name)}"
+    _, coming = halves(first, following, "", title, fused)
     screens = [[(f"As written: {first.ops_in_words}", first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)

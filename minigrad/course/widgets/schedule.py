@@ -116,10 +116,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times)}"
+        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times, plan)}"
     )
-    if times == TIMES[0] and any(isinstance(slot.node.op, Loop) for slot in slots):
-        say += " A loop counts as one small op, however many turns it makes."
     pale, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"weak": pale, "outlined": later})]
     for i, slot in enumerate(slots):
@@ -146,11 +144,13 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
     return found
 
 
-def basis(times: str) -> str:
+def basis(times: str, plan: Planned) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over."
+    has_loop = any(isinstance(node.op, Loop) for node in plan.graph.nodes)
+    loops = " A loop counts as one small op, however many turns it makes." * has_loop
+    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over.{loops}"
 
 
 def speedup(plan: Planned, seconds: float) -> str:
@@ -180,8 +180,6 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
 
 def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width: int) -> str:
     """A lane for each worker: its ops, its gaps, an arrow to each op that waits for another worker; and the bound."""
-    middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
-    before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
     right, bottom, parts = width - LEFT, TOP + 18 + (plan.workers - 1) * LANE + HIGH, list[str]()
 
     def at(t: float) -> float:
@@ -191,29 +189,39 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT + 5, y - 5, f"worker {worker}"))
         parts += [f'<g data-id="idle">{draw_idle(at(start), at(end), y)}</g>' for start, end in gaps(plan, worker)]
+    parts += draw_needs(plan, slots, at)
+    parts += [block(i, slot, at, TOP + 18 + slot.worker * LANE, slot.node in path) for i, slot in enumerate(slots)]
+    for i, left in enumerate(at(slot.start) for slot in slots):
+        now = text("mg-number", max(left - 4, LEFT + 32), TOP, "now")
+        parts.append(f'<g class="mg-now" data-id="at {i}"><path d="M{left:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
+    parts += draw_times(plan, at, right, bottom)
+    parts += draw_legend(bottom + 60)
+    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
+
+
+def draw_needs(plan: Planned, slots: Sequence[ScheduledNode], at: Callable[[float], float]) -> Iterator[str]:
+    """An arrow to each op from those that it waits for: straight from another worker, or an arc on the same one."""
+    middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
+    before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
+    name = f"hand-over {took(HANDOVER)}"  # for the first one, right of the worker's name
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
                 start, towards = slots[place[x]], slot.worker - slots[place[x]].worker
                 edge = HIGH / 2 if towards > 0 else -HIGH / 2  # the edge of a block that faces the other worker
-                ends = (at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)
+                ends = [(at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)]
                 if not towards:  # an arc between the middles of both blocks
-                    ends = tuple((at((each.start + each.end) / 2), middle[x] + edge) for each in (start, slot))
+                    ends = [(at((each.start + each.end) / 2), middle[x] + edge) for each in (start, slot)]
                 tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
                 arc = [f"{across:.1f},{down - 16:.1f}" for across, down in ends]
                 look, along, behind = ("handover", "L", tail) if towards else ("need", f"C{arc[0]} {arc[1]} ", arc[1])
                 tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {behind}", 3)}"/>'
-                if towards and "hand-over" not in "".join(parts):
-                    tip += name_handover(*ends[0], towards)
+                if towards and name:
+                    right, y = max(ends[0][0] - 2, LEFT + 60 + text_width(name, 12)), ends[0][1]
+                    tip += text("mg-halo mg-number", right, y + edge / 2 + 4.5, name)
+                    name = ""
                 drawn = f'<path d="M{tail}{along}{head}"/>{tip}'
-                parts.append(f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>')
-    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
-    for i, x in enumerate(at(slot.start) for slot in slots):
-        now = text("mg-number", max(x - 4, LEFT + 32), TOP, "now")
-        parts.append(f'<g class="mg-now" data-id="at {i}"><path d="M{x:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
-    parts += draw_times(plan, at, right, bottom)
-    parts += draw_legend(bottom + 60)
-    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
+                yield f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>'
 
 
 def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:
@@ -242,13 +250,6 @@ def draw_legend(y: float) -> Iterator[str]:
         frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3" stroke-dasharray="{dash}"/>'
         yield draw_idle(x, x + 18, y, 13) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
         yield text("mg-dim", x + 24, y + 11, words)
-
-
-def name_handover(x: float, y: float, towards: int) -> str:
-    """The name of an arrow to another worker, between the lanes, left of its tail, and right of the worker's name."""
-    words = f"hand-over {took(HANDOVER)}"
-    x = max(x - 2, LEFT + 60 + text_width(words, 12))
-    return text("mg-halo mg-number", x, y + 13 if towards > 0 else y - 4, words)
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
