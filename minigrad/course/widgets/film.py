@@ -8,31 +8,21 @@ that choosing needs no kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from itertools import product
-from keyword import kwlist
 from typing import Any, ClassVar
 
 import traitlets
 
-from ...draw.charts import LOOKS, STYLES, picture, place_in_rows
+from ...draw.charts import LOOKS, STYLES, place_in_rows
 from ...draw.picture import Picture
 from ...draw.svg import STYLE
-from .widget import HERE, Plain, SteppedWidget, javascript
+from .widget import Plain, SteppedWidget, javascript
 
 FIRST = re.compile("<svg.*?</svg>", re.DOTALL)  # the first picture of a panel, which is for a wide screen
 Ids = Sequence[str]
-CODE_LOOKS = (HERE / "code.css").read_text("utf-8")
-TOKEN = re.compile(
-    r"(?P<comment>#[^\n]*)"
-    r"""|(?P<string>(?<!\w)[rbf]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))"""
-    rf"|\b(?P<keyword>{'|'.join(kwlist)})\b|\b(?P<figure>\d[\w.]*)",
-    re.DOTALL,
-)
-REMOVED = "−"  # begins a line that is no longer in the code
-LINE, LETTER = 18, 7.3  # height of a line and width of a letter, in pixels
 
 
 @dataclass(frozen=True)
@@ -204,32 +194,3 @@ def row(head: str, cells: Iterable[object], id: str = "") -> str:
     """A table row. The head is trusted HTML; cells are escaped. `id` becomes its data-id."""
     part = f' data-id="{escape(id)}"' if id else ""
     return f'<tr{part}><th scope="row">{head}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in cells)}</tr>'
-
-
-def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
-    """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
-    coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
-    marks = [" mg-fused" * x.endswith(", fused") + " mg-gone" * x.startswith(REMOVED) for x in lines]
-    classes = ["mg-hot" * (line in lit) + mark for line, mark in zip(lines, marks)]
-    looks = [f'class="{look}" style="--in: {len(x) - len(x.lstrip())}ch"' for x, look in zip(lines, classes)]
-    pairs = enumerate(zip(coloured, looks), first)
-    spans = [f'<span data-id="line {n}" {look}>{line or " "}</span>' for n, (line, look) in pairs]
-    return f'<pre class="mg-code">{"".join(spans)}</pre>'
-
-
-def colour(token: re.Match[str]) -> str:
-    """A token as HTML, line by line."""
-    return "\n".join(f'<i class="mg-{token.lastgroup}">{line}</i>' for line in token[0].split("\n"))
-
-
-def drawing(html: str) -> str:
-    """The first picture in a panel as SVG; without a picture, its lines of code or of text."""
-    if found := FIRST.search(html):
-        return found[0]
-    lines = re.findall(r"<span[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)
-    numbered = (f'<i class="mg-dim">{n:2} </i> {line}' if line else words for n, (line, words) in enumerate(lines, 1))
-    lines = [re.sub(r"(</?)i\b", r"\1tspan", line) for line in numbered]
-    start = '<text class="mg-line" xml:space="preserve" x="0" y="'
-    drawn = [f'{start}{LINE * n}">{line}</text>' for n, line in enumerate(lines, 1)]
-    width = LETTER * max((len(re.sub("<.*?>", "", line)) for line in lines), default=0)
-    return picture("", width, LINE * (len(lines) + 0.5), drawn, "")

@@ -4,9 +4,8 @@ In the upper half one input is nudged, and tangents travel along the arrows: eac
 one output is differentiated, and cotangents travel against the arrows: each pass fills a row. The mode with fewer
 passes is cheaper: forward for few inputs, reverse for few outputs.
 
-The function runs once, and its recorded ops form one function from the inputs to every intermediate value. `func.jvp`
-of that function computes the tangent of every value for one input; `autograd.grad` computes the gradient of one output
-with respect to every value.
+The recorded ops form one function from the inputs to every intermediate value. `func.jvp` of that function computes the
+tangent of every value for one input; `autograd.grad` computes the gradient of one output with respect to every value.
 """
 
 from __future__ import annotations
@@ -270,9 +269,6 @@ def cheaper(n: int, m: int) -> str:
         f"{took} {which} is cheaper in passes; forward mode keeps nothing, and reverse mode keeps values. A loss is "
         "one output of all parameters: its gradient is one pass back, however many they are."
     )
-
-
-# -- both modes ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

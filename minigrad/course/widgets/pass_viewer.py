@@ -30,7 +30,8 @@ from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .film import CODE_LOOKS, REMOVED, Cut, Film, Panel, Reel, code, refuse_large, row, table
+from .code import LOOKS, REMOVED, code
+from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
 LARGEST = 60  # the most boxes
@@ -57,7 +58,7 @@ class PassViewer(Film):
     """
 
     sheets = (*Film.sheets, "pass_viewer")
-    looks = STYLE + CODE_LOOKS
+    looks = STYLE + LOOKS
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):

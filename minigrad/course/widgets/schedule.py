@@ -148,8 +148,7 @@ def basis(times: str, plan: Planned) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    has_loop = any(isinstance(node.op, Loop) for node in plan.graph.nodes)
-    loops = " A loop counts as one small op, however many turns it makes." * has_loop
+    loops = " A loop is estimated as one small op." * any(isinstance(x.op, Loop) for x in plan.graph.nodes)
     return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over.{loops}"
 
 

@@ -28,8 +28,9 @@ from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
 from ...graph.autograph.scopes import from_library
 from . import own_runs
+from .code import LOOKS, code, drawing
 from .eager_run import LARGEST, EagerRun, LineRun, draw_half
-from .film import CODE_LOOKS, Choice, Cut, Film, Panel, Reel, code, drawing, output_area, refuse_large
+from .film import Choice, Cut, Film, Panel, Reel, output_area, refuse_large
 from .recording import PrintEvent, PrintRecorder, TooLong, format_value, truncate_text
 from .widget import javascript
 
@@ -62,7 +63,7 @@ class StaticVsDynamic(Film):
 
     _esm = javascript("stepper", "film", "ties")
     sheets = (*Film.sheets, "ties", "static_vs_dynamic")
-    looks = STYLE + CODE_LOOKS
+    looks = STYLE + LOOKS
 
     def __init__(
         self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None, framework: str = ""
@@ -262,8 +263,7 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
     left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
     right += " and prints, for it is Python that runs while tracing" if text else ""
-    traced = f"; traced, it {right}" if right else ""
-    return f"{source.strip()}    Run eagerly, this line {left}{traced}."
+    return f"{source.strip()}    Run eagerly, this line {left}{f'; traced, it {right}' if right else ''}."
 
 
 def compare_results(left: str, right: str) -> str:
@@ -283,9 +283,6 @@ def describe_difference(name: str, left: EagerRun, right: AsGraph) -> str:
     end = f": {' and '.join(facts)}" if facts else ""
     lines = pluralize(len(left.moments), "line", "lines")
     return f"Eagerly, Python ran {lines} of {name}. The graph ran without Python{end}."
-
-
-# -- the static graph -----------------------------------------------------------------------------------------
 
 
 class TraceError(Exception):

@@ -12,8 +12,7 @@ function pairs(root) {
 function route(a, b, way, view) {
   const sign = a.left + a.right < b.left + b.right ? 1 : -1, [x, near, far] = sign > 0 ? [a.right, b.left, b.right] : [a.left, b.right, b.left];
   const y = (a.top + a.bottom) / 2, middle = (b.left + b.right) / 2, down = (b.top + b.bottom) / 2, half = (x + near) / 2;
-  const foot = b.bottom < a.top ? (a.top + b.bottom) / 2 : view.bottom - 3;
-  if (way === "below") return [`M${a.left},${y}h-6V${foot}H${middle}V${b.bottom}`, middle, b.bottom, 0, -1];
+  if (way === "below") return [`M${a.left},${y}h-6V${b.bottom < a.top ? (a.top + b.bottom) / 2 : view.bottom - 3}H${middle}V${b.bottom}`, middle, b.bottom, 0, -1];
   if ((near - x) * sign < 0) return [`M${x},${y}H${(sign > 0 ? Math.max : Math.min)(x, far) + 6 * sign}V${down}H${far}`, far, down, -sign, 0]; // on a phone
   const path = way ? `M${x},${a.top}V${view.top + 3}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
   return [path, near, down, sign, 0];

@@ -207,4 +207,4 @@ def test_a_loop_whose_turns_are_not_known_is_scheduled_too():
 
     assert widget.steps[1]["say"].startswith("At 0 µs worker 0 begins while, (f64[2, 256], ")
     assert "1 worker, by time" in widget.svg
-    assert widget.steps[0]["say"].endswith(" A loop counts as one small op, however many turns it makes.")
+    assert widget.steps[0]["say"].endswith(" A loop is estimated as one small op.")
