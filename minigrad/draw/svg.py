@@ -96,7 +96,8 @@ def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
         if box.id not in gone
     ]
     arrows = tuple(arrow for arrow in picture.arrows if arrow.tail not in gone)
-    return svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
+    drawn = svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
+    return re.sub(r'(class="mg-sign" style="font-size: )\d+', r"\g<1>14", drawn)  # one size: sum, transpose, ÷ 4
 
 
 def natural_width(drawn: str) -> float:

@@ -80,10 +80,15 @@ def test_a_still_shows_which_way_a_pass_went_and_which_line_it_fills(show):
         "fJ0,0",
         "fJ1,0",
     ]
+    tip, cell = page.locator(".mg-ties polygon"), widget.locator("td.mg-filling").last.bounding_box()
+    assert widget.locator(".mg-seed:has(.mg-pin) .mg-name").text_content() == "a = 2"
+    assert tip.bounding_box()["y"] == pytest.approx(cell["y"] + cell["height"], abs=2)  # a line leads to the column
     while widget.get_attribute("data-phase") != "reverse mode":
         press(page, "ArrowRight")
     assert widget.locator(".mg-arrow.mg-pushed").count() == widget.locator(".mg-arrow.mg-turned").count() > 0
     assert widget.locator(".mg-arrow.mg-pulled").count() == 0
+    end, row = tip.bounding_box(), widget.locator("tr:has(td.mg-filling)").last.bounding_box()
+    assert end["x"] + end["width"] == pytest.approx(row["x"], abs=2)
     press(page, "ArrowRight", times=2)
     turned = widget.locator(".mg-arrow.mg-turned .mg-tip").first
     assert turned.evaluate("tip => getComputedStyle(tip).fill") == "none"

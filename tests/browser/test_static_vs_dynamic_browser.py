@@ -106,6 +106,24 @@ def test_the_code_stands_between_both_graphs_and_all_is_seen_at_once(show, funct
     assert not any("the left" in step["say"] or "the right" in step["say"] for step in sentences)
 
 
+TOUCHES = """() => [...document.querySelectorAll(".mg-ties polygon")].map((tip) => {
+  const { left, right, top } = tip.getBoundingClientRect(), boxes = [...document.querySelectorAll(".mg-hot .mg-frame")];
+  return boxes.map((box) => box.getBoundingClientRect()).some((box) => top > box.top && top < box.bottom &&
+    Math.min(Math.abs(left - box.right), Math.abs(right - box.left)) < 2); }).join()"""
+
+
+@pytest.mark.daily
+def test_a_line_leads_from_the_code_that_runs_to_its_boxes_and_tracing_stops_at_a_sign(show):
+    for function, touches in ((halving, "true"), (f, "true,true")):
+        page = show(StaticVsDynamic(function, mg.tensor(3.0)), viewport={"width": 1090, "height": 768}).page
+        page.locator(".mg-widget").focus()
+        press(page, "ArrowRight", times=2)
+        assert page.evaluate(TOUCHES) == touches
+        assert page.locator(".mg-stopped, .mg-hot[data-id=rstop]").count() == 2 * (function is halving)
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.wait_for_function(f"() => ({TOUCHES})() === 'true,true'")
+
+
 @pytest.mark.daily
 def test_what_is_still_to_come_is_seen_as_an_empty_place(show):
     opened = show(StaticVsDynamic(f, mg.tensor(1.0)))

@@ -18,13 +18,15 @@ TOKEN = re.compile(
     rf"|\b(?P<keyword>{'|'.join(kwlist)})\b|\b(?P<figure>\d[\w.]*)",
     re.DOTALL,
 )
+REMOVED = "−"  # begins a line that is no longer in the code
 LINE, LETTER = 18, 7.3  # height of a line and width of a letter, in pixels
 
 
 def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
-    classes = ["mg-hot" * (line in lit) + " mg-fused" * line.endswith(", fused") for line in lines]
+    marks = [" mg-fused" * x.endswith(", fused") + " mg-gone" * x.startswith(REMOVED) for x in lines]
+    classes = ["mg-hot" * (line in lit) + mark for line, mark in zip(lines, marks)]
     looks = [f'class="{look}" style="--in: {len(x) - len(x.lstrip())}ch"' for x, look in zip(lines, classes)]
     pairs = enumerate(zip(coloured, looks), first)
     spans = [f'<span data-id="line {n}" {look}>{line or " "}</span>' for n, (line, look) in pairs]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import partial
 from html import escape
 from io import StringIO
@@ -29,7 +30,7 @@ from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .code import LOOKS, code
+from .code import LOOKS, REMOVED, code
 from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
@@ -80,8 +81,10 @@ class PassViewer(Film):
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
     first, last, fused = scenes[0], scenes[-1], fused_in(scenes)
-    hint = f"<p>The first pass that changes something is {escape(scenes[1].step.name)}.</p>" if len(scenes) > 1 else ""
-    screens = [[(f"As written: {first.ops_in_words}", first.html), ("After the next pass", hint), first.code(first)]]
+    following = scenes[min(1, len(scenes) - 1)]
+    title = "No pass changes it" if following is first else f"Next, after {escape(following.step.name)}"
+    _, coming = halves(first, following, "", title, fused)
+    screens = [[(f"As written: {first.ops_in_words}", first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
         screens.append([*halves(before, after, f"Before {name}", f"After {name}", fused), after.code(before)])
@@ -135,12 +138,13 @@ class Scene:
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
     def code(self, before: Scene) -> Part:
-        """The code. Lines that the other graph lacks are highlighted; names of buffers do not count."""
+        """The code, with marks on lines that a pass has added or removed; names of buffers do not count."""
         known = {BUFFER.sub("", line) for line in before.lines}
         lit = [line for line in self.lines if BUFFER.sub("", line) not in known]
-        start = next(i for i, line in enumerate(self.lines) if line.startswith("def "))
-        once = f"<details><summary>memory and constants</summary>{code(self.lines[:start], 1, lit)}</details>"
-        return "The code", once + code(self.lines[start:], start + 1, lit)
+        lines = list(with_removed(before.lines, self.lines))
+        start = next(i for i, line in enumerate(lines) if line.startswith("def "))
+        once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
+        return "The code", once + code(lines[start:], start + 1, lit)
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""
@@ -166,6 +170,15 @@ def lines_of_code(program: Program) -> Iterator[str]:
         if node in inside:
             comment += ", fused"
         yield code + mark + comment
+
+
+def with_removed(before: list[str], after: list[str]) -> Iterator[str]:
+    """The lines after a pass, and in their places those that it removed, each with a minus sign."""
+    old, new = ([BUFFER.sub("", line).removesuffix(", fused") for line in lines] for lines in (before, after))
+    for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone = (line for key, line in zip(old[a:b], before[a:b]) if key not in new[c:d])
+        yield from (REMOVED + line.partition("  #")[0].removeprefix(" ") for line in gone)
+        yield from after[c:d]
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:
@@ -228,6 +241,6 @@ def figures(shown: Sequence[PassResult]) -> str:
     for n, step in enumerate(shown):
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
         cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
-        bar = f'<td class="mg-bar" style="--share: {100 * step.bytes_moved / most:.0f}%">{cells[1]}<'
+        bar = f'<td class="mg-bar" style="--share: {step.bytes_moved / most:.2f}">{cells[1]}<'
         rows.append(row(escape(step.name), cells, f"row {n}").replace(f"<td>{cells[1]}<", bar, 1))
     return table(["after", "ops", "bytes moved", "at peak", "µs a run"], rows)

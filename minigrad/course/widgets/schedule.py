@@ -21,6 +21,7 @@ from ...draw.words import join_names, number, pluralize, shorten, took
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import Node
+from ...graph.compiler.control import Loop
 from ...graph.compiler.schedule import (
     BANDWIDTH,
     FLOPS,
@@ -115,7 +116,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times)}"
+        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times, plan)}"
     )
     pale, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"weak": pale, "outlined": later})]
@@ -125,7 +126,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
             f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
             f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, before[slot.node], of)}"
         )
-        hot = [f"o{i}", f"row {i}", *lines[i]]
+        hot = [f"o{i}", f"row {i}", f"at {i}", *lines[i]]
         found.append(Cut("", say, off={"weak": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
@@ -143,11 +144,12 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
     return found
 
 
-def basis(times: str) -> str:
+def basis(times: str, plan: Planned) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over."
+    loops = " A loop is estimated as one small op." * any(isinstance(x.op, Loop) for x in plan.graph.nodes)
+    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over.{loops}"
 
 
 def speedup(plan: Planned, seconds: float) -> str:
@@ -177,8 +179,6 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
 
 def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width: int) -> str:
     """A lane for each worker: its ops, its gaps, an arrow to each op that waits for another worker; and the bound."""
-    middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
-    before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
     right, bottom, parts = width - LEFT, TOP + 18 + (plan.workers - 1) * LANE + HIGH, list[str]()
 
     def at(t: float) -> float:
@@ -186,24 +186,41 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
 
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
-        parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
+        parts.append(text("mg-dim", LEFT + 5, y - 5, f"worker {worker}"))
         parts += [f'<g data-id="idle">{draw_idle(at(start), at(end), y)}</g>' for start, end in gaps(plan, worker)]
+    parts += draw_needs(plan, slots, at)
+    parts += [block(i, slot, at, TOP + 18 + slot.worker * LANE, slot.node in path) for i, slot in enumerate(slots)]
+    for i, left in enumerate(at(slot.start) for slot in slots):
+        now = text("mg-number", max(left - 4, LEFT + 32), TOP, "now")
+        parts.append(f'<g class="mg-now" data-id="at {i}"><path d="M{left:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
+    parts += draw_times(plan, at, right, bottom)
+    parts += draw_legend(bottom + 60)
+    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
+
+
+def draw_needs(plan: Planned, slots: Sequence[ScheduledNode], at: Callable[[float], float]) -> Iterator[str]:
+    """An arrow to each op from those that it waits for: straight from another worker, or an arc on the same one."""
+    middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
+    before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
+    name = f"hand-over {took(HANDOVER)}"  # for the first one, right of the worker's name
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
                 start, towards = slots[place[x]], slot.worker - slots[place[x]].worker
-                edge = HIGH / 2 * ((towards > 0) - (towards < 0))  # the edge of a block that faces the other worker
-                ends = (at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)
+                edge = HIGH / 2 if towards > 0 else -HIGH / 2  # the edge of a block that faces the other worker
+                ends = [(at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)]
+                if not towards:  # an arc between the middles of both blocks
+                    ends = [(at((each.start + each.end) / 2), middle[x] + edge) for each in (start, slot)]
                 tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
-                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>' if towards else ""
-                look = "mg-arrow mg-handover" if towards else "mg-arrow"
-                if towards and "hand-over" not in "".join(parts):
-                    tip += name_handover(*ends[1], towards, right)
-                parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
-    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
-    parts += draw_times(plan, at, right, bottom)
-    parts += draw_legend(bottom + 60)
-    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
+                arc = [f"{across:.1f},{down - 16:.1f}" for across, down in ends]
+                look, along, behind = ("handover", "L", tail) if towards else ("need", f"C{arc[0]} {arc[1]} ", arc[1])
+                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {behind}", 3)}"/>'
+                if towards and name:
+                    right, y = max(ends[0][0] - 2, LEFT + 60 + text_width(name, 12)), ends[0][1]
+                    tip += text("mg-halo mg-number", right, y + edge / 2 + 4.5, name)
+                    name = ""
+                drawn = f'<path d="M{tail}{along}{head}"/>{tip}'
+                yield f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>'
 
 
 def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:
@@ -232,12 +249,6 @@ def draw_legend(y: float) -> Iterator[str]:
         frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3" stroke-dasharray="{dash}"/>'
         yield draw_idle(x, x + 18, y, 13) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
         yield text("mg-dim", x + 24, y + 11, words)
-
-
-def name_handover(x: float, y: float, towards: int, right: float) -> str:
-    """The name of an arrow to another worker, between the lanes, beside the arrow's head."""
-    words = f"hand-over {took(HANDOVER)}"
-    return text("mg-halo", min(x + 6, right - text_width(words, 12)), y - 9 if towards > 0 else y + 16, words)
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:

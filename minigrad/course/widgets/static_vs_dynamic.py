@@ -10,24 +10,29 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
 from html import escape
 from textwrap import dedent
-from types import ModuleType
+from traceback import extract_tb
+from types import CodeType, ModuleType
 from typing import Any
 
-from ...draw.readers import load_reader, reader_of
-from ...draw.static_run import code_of
+from ...draw.picture import Arrow, Box, Picture
+from ...draw.readers import READERS, load_reader, reader_of
+from ...draw.static_run import code_of, own_line
 from ...draw.svg import STYLE
 from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
 from ...graph.autograph.scopes import from_library
 from . import own_runs
-from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, drawing
-from .eager_run import EagerRun, LineRun
-from .film import Choice, Cut, Film, Panel, Reel, output_area
-from .recording import TooLong, format_value, truncate_text
+from .eager_run import LARGEST, EagerRun, LineRun, draw_half
+from .film import Choice, Cut, Film, Panel, Reel, output_area, refuse_large
+from .recording import PrintEvent, PrintRecorder, TooLong, format_value, truncate_text
+from .widget import javascript
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
@@ -38,6 +43,7 @@ NOT_IN_GRAPH = {  # statement that adds nothing to the graph → the sentence th
 NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
 UNMARKED = re.compile("^(?=.)(?!while (tracing|running): )", re.MULTILINE)  # the beginning of a line
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
+NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion")  # errors of PyTorch and JAX
 EAGER = "Eager: computed at once"
 
 
@@ -55,7 +61,8 @@ class StaticVsDynamic(Film):
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
     """
 
-    sheets = (*Film.sheets, "static_vs_dynamic")
+    _esm = javascript("stepper", "film", "ties")
+    sheets = (*Film.sheets, "ties", "static_vs_dynamic")
     looks = STYLE + LOOKS
 
     def __init__(
@@ -116,8 +123,8 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
     try:
         right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
-        panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
-        end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
+        panels.append(Panel(framework.title, draw_stop(f, left, why.line)))
+        end = f"Run eagerly its result is {left.result}. It cannot be traced: {str(why).rstrip('.')}."
         return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
     lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
@@ -172,13 +179,14 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
         printed = UNMARKED.sub("while tracing: ", printed + text)
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
+        said = ["left says"] * moment.says + ["right says"] * bool(text)
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text, already),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
-            hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
+            hot={"hot": [f"line {moment.line}", *moment.parts, *parts, *said]},
         )
     return printed
 
@@ -213,11 +221,25 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int = 0) -> Iterator[Cut]:
     """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
-    yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
+    sign = ["rstop", *(f"rstop{box}" for box in left.given)]
+    yield Cut(PHASES[0], "It runs.", on={"hidden": [*to_come(left), *sign]})
     for moment in left.moments[:MOST_MOMENTS]:
-        say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
-        yield Cut(PHASES[0], say, text=texts, off={"hidden": moment.parts}, hot={"hot": [line, *moment.parts]})
-    yield Cut(PHASES[0], end, hot={"hot": [f"line {culprit}"] * (culprit > 0)})
+        now, sign = (sign, []) if moment.line == culprit else ([], sign)
+        say = sentence(source.get(moment.line, ""), moment, (), "", "stops" * bool(now))
+        line, texts = f"line {moment.line}", {"left says": moment.printed}
+        parts = [*moment.parts, *now, *["left says"] * moment.says]
+        on = {"stopped": [line] * bool(now)}
+        yield Cut(PHASES[0], say, text=texts, on=on, off={"hidden": parts}, hot={"hot": [line, *parts]})
+    yield Cut(PHASES[0], end, off={"hidden": sign}, hot={"hot": [f"line {culprit}", "rstop"] * (culprit > 0)})
+
+
+def draw_stop(f: Callable[..., Any], left: EagerRun, line: int) -> str:
+    """The inputs, which have no values while tracing, and a stop sign; `line`, where tracing stops, is 0 if unknown."""
+    where = f"stopped at line {line - code_of(f).co_firstlineno + 1}" if line else "stopped"
+    inputs = [replace(box, value="?") for box in left.boxes if box.id in left.given]
+    sign = Box("stop", "op", f"{f.__name__} cannot be traced", "", where, "", "")
+    arrows = tuple(Arrow(f"stop{box.id}", box.id, "stop") for box in inputs)
+    return draw_half(Picture((*inputs, sign), arrows), "r", {})
 
 
 def to_come(left: EagerRun) -> list[str]:
@@ -241,7 +263,7 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
     left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
     right += " and prints, for it is Python that runs while tracing" if text else ""
-    return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
+    return f"{source.strip()}    Run eagerly, this line {left}{f'; traced, it {right}' if right else ''}."
 
 
 def compare_results(left: str, right: str) -> str:
@@ -261,3 +283,139 @@ def describe_difference(name: str, left: EagerRun, right: AsGraph) -> str:
     end = f": {' and '.join(facts)}" if facts else ""
     lines = pluralize(len(left.moments), "line", "lines")
     return f"Eagerly, Python ran {lines} of {name}. The graph ran without Python{end}."
+
+
+class TraceError(Exception):
+    """The function runs eagerly but cannot be traced. The message says why.
+
+    line    the line that cannot be traced; 0 if it is unknown
+    """
+
+    def __init__(self, error: Exception, code: CodeType):
+        name, message = type(error).__name__, str(error)
+        frames = [(frame.filename, frame.lineno or 0) for frame in extract_tb(error.__traceback__)]
+        if message.startswith("in user code:"):  # AutoGraph's own traceback
+            frames = [(file, int(n)) for file, n in re.findall(r'File "(.+)", line (\d+)', message)]
+            message = message.strip().rpartition("\n")[2].strip()
+        elif type(error).__module__.partition(".")[0] in READERS:
+            message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
+        self.line = own_line(frames, code)
+        at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
+        super().__init__(at * (self.line > 0 and bool(NEEDS_VALUE.match(name))) + (message or name))
+
+
+class AsGraph:
+    """The traced graph of a function, and the values of one run of it.
+
+    is_new    whether this call traced the function; a later call of the same kind reuses the graph
+    count     how often the function has been traced so far
+    line      box → the function's line that built it, itself or in another function that it calls; 0 for an input
+    taken     box of an if → the id of the branch that ran, "true of rb5" or "false of rb5"
+    unbuilt   id of a box for an op of `left` that is not in the graph → "unused", or "a view" if it is a view
+    result    the outputs as text
+    Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
+    """
+
+    def __init__(self, traces: Any, args: Sequence[Any], left: EagerRun, code: CodeType):
+        events: list[Any] = []
+        before = traces.trace_count
+        try:
+            with redirect_stdout(PrintRecorder(events, getattr(traces, "user_line", None))):
+                traces.trace_for(*args)
+        except Exception as error:  # raised by the learner's code or by the framework: the widget shows it
+            raise TraceError(error, code) from error
+        self.count = traces.trace_count
+        self.is_new = self.count > before
+        self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []
+        self.run = traces.run(*args)
+        refuse_large("StaticVsDynamic", Picture((*self.run.boxes,), ()), LARGEST)
+        self.result = join_names([format_value(x, left.framework) for x in self.run.results])
+        self.line = self.lines_of(left.moments)
+        self.taken = {box: f"{branch} of r{box}" for box, branch in self.run.taken.items()}
+        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.boxes}
+        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.boxes)
+        self.picture = Picture(tuple(boxes), tuple(self.run.arrows))
+        self.svg = self.draw(left, code.co_firstlineno)
+        self.shown: set[str] = set()
+        self.turns = defaultdict[int, list[int]](list)  # line → the number of eager ops in each turn to come
+        for moment in left.moments:
+            self.turns[moment.line].append(len(moment.values))
+
+    def draw(self, left: EagerRun, first: int) -> str:
+        """The graph, with ghosts for unused ops."""
+        lines = {box: line - first + 1 for box, line in self.line.items() if line}
+        ghosts = self.ghosts(left)
+        self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
+        captions = {**self.run.branches, **{id[1:]: why for id, why in self.unbuilt.items()}}
+        inputs, ids = {x.name: x.id for x in self.picture.boxes if x.kind == "leaf"}, [x.id for x in ghosts]
+        place = {x.id: inputs.get(x.name, f"not {x.id}") for x in left.boxes}
+        arrows = [Arrow(f"not {x.id}", place[x.tail], f"not {x.head}") for x in left.arrows]
+        arrows = [x for x in arrows if x.head in ids and x.tail in [*ids, *inputs.values()]]
+        self.unbuilt |= {f"r{x.id}": self.unbuilt[f"r{x.head}"] for x in arrows}
+        picture = Picture((*ghosts, *self.picture.boxes), (*self.picture.arrows, *arrows))
+        return self.mark_branches(draw_half(picture, "r", lines, captions) if self.picture.boxes else "", captions)
+
+    def ghosts(self, left: EagerRun) -> list[Box]:
+        """Boxes for ops of the eager run that the graph dropped; none if the graph has branches or loops."""
+        if not self.is_new or not self.run.drops or self.run.inner:
+            return []
+        built = {*self.line.values()}
+        ops = [box for box in left.boxes if box.kind == "op"]
+        gone = [box for box in ops if left.line[f"l{box.id}"] not in built]
+        is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
+        return [replace(box, id=f"not {box.id}", name="not built", value="") for box in gone if is_all]
+
+    def mark_branches(self, drawn: str, captions: dict[str, str]) -> str:
+        """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""
+        for box in self.unbuilt:
+            drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')
+        for box, branch in self.taken.items():
+            for words in escape(captions[box]).split(" | "):
+                id = f"{words.partition(':')[0]} of r{box}"
+                part = f'<tspan class="{"mg-taken" * (id == branch)}" data-id="{id}">{words}</tspan>'
+                at = drawn.index(words, drawn.index(f'data-id="r{box}"'))
+                drawn = drawn[:at] + part + drawn[at + len(words) :]
+        return drawn
+
+    def lines_of(self, moments: Sequence[LineRun]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for moment in moments:
+            made = [x for x in self.run.order if x not in found and self.run.lines.get(x, 0) in moment.made_at]
+            found |= dict.fromkeys(made[: len(moment.values)], moment.line)
+        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes}
+
+    def explain_no_box(self, moment: LineRun) -> str:
+        """Words for a line that adds no box: it may add nothing, or the graph may have its boxes already."""
+        for box, lines in self.run.inner.items():
+            if moment.made_at & lines:
+                return f"is in the {self.picture.box[box].op} already"
+        built = self.shown if self.is_new else self.line
+        return "has its boxes already" if any(self.line[x] == moment.line for x in built) else "adds nothing"
+
+    def build_line(self, moment: LineRun) -> tuple[list[str], str]:
+        """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.
+
+        In an unrolled loop, each turn shows as many boxes as the line ran ops eagerly. If the graph has more or fewer
+        ops, each turn shows an equal share. A loop that is an op is traced once, so its first turn shows all boxes.
+        """
+        new = [x for x in self.run.order if self.is_new and self.line[x] == moment.line and x not in self.shown]
+        if moment.line not in [self.line[box] for box in self.run.inner]:
+            pure = [box for box in new if box not in self.run.effects]
+            turns, self.turns[moment.line] = self.turns[moment.line], self.turns[moment.line][1:]
+            share = -(-len(pure) // max(1, len(turns)))
+            new = (
+                pure[: len(moment.values) if len(pure) == sum(turns) else share]
+                + [box for box in new if box in self.run.effects][:1]
+            )
+        self.shown |= {*new}
+        text = "".join(event.text for event in self.printed if event.line in moment.made_at)
+        self.printed = [event for event in self.printed if event.line not in moment.made_at]
+        return self.parts(new), text
+
+    def parts(self, boxes: Sequence[str]) -> list[str]:
+        """The ids of some boxes, and of the arrows into them."""
+        return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
+
+    def inputs(self) -> list[str]:
+        """The boxes of inputs."""
+        return [box.id for box in self.picture.boxes if box.kind == "leaf"]

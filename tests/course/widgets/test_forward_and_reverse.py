@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import ForwardAndReverse
-from minigrad.course.widgets.both_modes import BothModes
+from minigrad.course.widgets.forward_and_reverse import BothModes
 from minigrad.draw.words import number
 from tests.support.endless_functions import endless, stubborn
 from tests.support.films import last_words

@@ -41,6 +41,8 @@ def test_what_is_removed_is_crossed_out_before_and_what_is_new_is_framed_after()
     step = next(step for step in widget.steps if step["say"].startswith("fuse "))
     before, after = (scene(widget, panel, step["scene"]) for panel in (0, 1))
 
+    assert 'title">Next, after simplify: 6 ops' in scene(widget, 1, "scene 0")
+    assert re.search(r'mg-gone".*?>−   square[(]', widget.films[0]["panels"][2]["html"])
     assert step["say"].startswith("fuse joins +, tanh, +, − and × into ")
     assert "+ tanh" in step["say"]
     assert before.count(" mg-fused") == 5

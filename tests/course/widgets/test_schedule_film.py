@@ -105,7 +105,9 @@ def test_the_bound_is_a_line_in_the_picture(widget):
 
 def test_lines_never_go_back_in_time(widget):
     for film in widget.films:
-        lines = re.findall(r'data-id="d[\d.]+"><path d="M([\d.]+),[\d.]+L([\d.]+),', film["panels"][0]["html"])
+        lines = re.findall(
+            r'data-id="d[\d.]+"><path d="M([\d.]+),[\d.]+(?:L|C\S+ \S+ )([\d.]+),', film["panels"][0]["html"]
+        )
         assert lines
         assert all(float(start) <= float(end) + 0.1 for start, end in lines)
 
@@ -205,3 +207,4 @@ def test_a_loop_whose_turns_are_not_known_is_scheduled_too():
 
     assert widget.steps[1]["say"].startswith("At 0 µs worker 0 begins while, (f64[2, 256], ")
     assert "1 worker, by time" in widget.svg
+    assert widget.steps[0]["say"].endswith(" A loop is estimated as one small op.")

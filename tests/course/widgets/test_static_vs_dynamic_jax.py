@@ -63,7 +63,7 @@ def test_an_if_on_an_array_is_refused_and_its_line_is_marked():
     assert (
         "cannot be traced: line 3 needs a value, and no value exists while tracing. TracerBoolConversion" in last["say"]
     )
-    assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
+    assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}", "rstop"]}
 
 
 def test_arguments_and_results_may_be_no_arrays():

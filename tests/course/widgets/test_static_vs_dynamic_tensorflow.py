@@ -61,8 +61,8 @@ def test_values_and_results_are_those_of_tensorflow_to_the_bit():
 def test_what_needs_a_value_is_refused_and_its_line_is_marked():
     last = StaticVsDynamic(refused, ONE).steps[-1]
 
-    assert last["say"].endswith("AttributeError: 'SymbolicTensor' object has no attribute 'numpy'")
-    assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
+    assert last["say"].endswith("AttributeError: 'SymbolicTensor' object has no attribute 'numpy'.")
+    assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}", "rstop"]}
 
 
 def test_variables_in_a_list_are_restored_and_prints_end_as_told():
