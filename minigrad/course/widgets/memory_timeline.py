@@ -12,6 +12,7 @@ step, and says which arrays make up an area that the reader points at.
 from __future__ import annotations
 
 import gc
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,6 +53,8 @@ SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
 MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
 FEW = 2  # makers of arrays that are named
+WIDE = 590  # pixels: the right end of the axis, but on a phone
+AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
@@ -133,9 +136,13 @@ class MemoryTimeline(ChartFilm):
         entries, peaks = self.runs[way], self.peaks
         names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
         axis = self.alike(way)
-        drawn = draw_timeline(names, entries, axis) + '<p class="mg-who" aria-live="polite"></p>'
-        panels = [Panel(POINT, drawn), Panel("The same in numbers", '<div class="mg-numbers"></div>')]
-        panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
+        wide, narrow = (draw_timeline(names, entries, axis, self.other(way), end) for end in (WIDE, RIGHT))
+        drawn = AREAS.sub(r"\1", wide + narrow.replace("mg-picture", "mg-picture mg-down", 1))
+        tables = '<div class="mg-numbers"></div><div class="mg-runs"></div>'
+        panels = [
+            Panel(POINT, drawn + '<p class="mg-who" aria-live="polite"></p>'),
+            Panel("The same in numbers", tables),
+        ]
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         self.owners.append(list(owners(entries, large, numbers)))
@@ -148,7 +155,7 @@ class MemoryTimeline(ChartFilm):
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
             "verdict": end,
-            "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(axis)],
+            "plot": [LEFT, TOP, BOTTOM, SPACE * max(axis)],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
         return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
@@ -156,19 +163,29 @@ class MemoryTimeline(ChartFilm):
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
     def alike(self, way: Any) -> list[int]:
-        """The peaks of the runs that share one axis: those with the same memory, eager or planned."""
-        return [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
+        """The peaks of the runs that share one axis: those with the same memory, eager or planned, and the other()."""
+        peaks = [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
+        outer = self.peaks[self.other(way)[0]]
+        return [*peaks, outer] if outer > max(peaks) else peaks
+
+    def other(self, way: Any) -> tuple[Any, Sequence[Moment]]:
+        """The run to compare a run with: that of no switch; for it, that of checkpoints, or else of planned buffers."""
+        ways = Switches(False, 1, False), Switches(True, 1, False), Switches(False, 1, True)
+        other = next((each for each in ways if each in self.runs and each != way), way)
+        return other, self.runs[other]
 
     @property
     def text(self) -> str:
-        """All steps in words; then, for the peak, the ops that made the arrays of each consumer."""
-        return "\n".join([super().text, *self.owners[self.number]])
+        """All steps in words; then the dashed outline; then, for the peak, the ops that made each consumer's arrays."""
+        way, _ = self.other([*self.runs][self.number])
+        dashed = f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes."
+        return "\n".join([super().text, *[dashed] * (len(self.runs) > 1), *self.owners[self.number]])
 
     @property
     def svg(self) -> str:
         """The chart of the chosen run, with a legend."""
         way, entries = [*self.runs.items()][self.number]
-        drawn = draw_timeline(names_of(entries), entries, self.alike(way), has_legend=True)
+        drawn = draw_timeline(names_of(entries), entries, self.alike(way), self.other(way), WIDE, has_legend=True)
         return self.place_in_rows([("", drawn)])
 
 
@@ -338,18 +355,25 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
 
 
 def draw_timeline(
-    names: dict[int, str], entries: Sequence[Moment], peaks: Collection[int], has_legend: bool = False
-) -> str:
-    """The areas of the consumers, one on top of the other, and the phases. The axis is for all runs of these peaks."""
+    names: dict[int, str], entries: Sequence[Moment], peaks: Collection[int], other: tuple[Any, Sequence[Moment]],
+    end: int, has_legend: bool = False,
+) -> str:  # fmt: skip
+    """The areas of the consumers, one on top of the other, the outline of the `other` run, and the phases.
+
+    peaks    of all runs for which the axis is
+    end      the right end of the plot
+    """
     most, peak = max(peaks), max(entry.total for entry in entries)
-    x, label = across(0, len(entries), "moments of the run"), "live bytes"
+    x = replace(across(0, len(entries), "", words=lambda k: f"{'moment ' * (k == 0)}{k:g}"), end=end)
+    label = "live bytes"
     if most > 1.1 * peak:
         label += f" (one axis for {len(peaks)} runs: the largest has {compact(most)})"
     y = upwards(0, most * SPACE, label, words=compact)
     height = y.at(peak)
     y = replace(y, marks=[tick for tick in y.ticks if abs(y.at(tick) - height + 4) > 22])
-    parts = [*areas(names, entries, x, y)]
-    parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{RIGHT}"/>')
+    ghost = outline(*other, entries, x, y) if other[1] is not entries else []
+    parts = [f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{end}"/>']
+    parts += areas(names, entries, x, y, ghost)
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
     parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
@@ -357,19 +381,65 @@ def draw_timeline(
     return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
 
 
-def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) -> Iterator[str]:
-    """The area of each consumer, from the top down: each covers the lower part of the one before; then names."""
+def phases_of(entries: Sequence[Moment]) -> list[tuple[str, int]]:
+    """Each phase of a run, with its number of moments."""
+    return [(phase, len([*group])) for phase, group in groupby(entries, lambda entry: entry.phase)]
+
+
+def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> list[str]:
+    """The total of another run as a dashed line with its name: phase by phase over this run, if both have the same."""
+    mine, others = phases_of(entries), phases_of(run)
+    if len(mine) != len(others):
+        mine, others = [("", len(entries))], [("", len(run))]
+    ends = accumulate((n / m for (_, n), (_, m) in zip(mine, others) for _ in range(m)), initial=0.0)
+    ends, tops = [x.at(end) for end in ends], [y.at(moment.total) for moment in run]
+    path = "".join(f"V{top:.1f}H{end:.1f}" for top, end in zip(tops, ends[1:]))
+    words = f"{name}: peak {compact(max(moment.total for moment in run))}"
+    sample = f"M{x.end - text_width(words, 12) - 28:.0f},{TOP - 8}h24"
+    return [f'<path class="mg-other" d="{sample}M{LEFT},{BOTTOM}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
+
+
+def areas(
+    names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str] = ()
+) -> Iterator[str]:
+    """The area of each consumer, from the top down: each covers the lower part of the one before; then names.
+
+    A name is in its area, or else above it with a line to it, or else it is a letter in it.
+    """
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
-    ends, labels = [x.at(k) for k in range(len(entries) + 1)], []
+    ends, labels, taken = [x.at(k) for k in range(len(entries) + 1)], list[str](), list[complex]()
     for i, name in reversed(names.items()):
         yield area(i, ends, [edge[i + 1] for edge in edges])
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
-        if room >= 14:
-            words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
-            labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
-    yield f'<rect class="mg-future" x="{RIGHT}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
-    yield from labels
+        words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), "")
+        above = "" if words else name_above(name, i, edges, ends, taken)
+        if room >= 14 and not above:
+            labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words or MARKS[i]))
+        labels.append(above)
+    yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
+    yield from [*ghost, *labels]
+
+
+def name_above(name: str, i: int, edges: Sequence[Sequence[float]], ends: Sequence[float], taken: list[complex]) -> str:
+    """The name of the i-th consumer on the paper above it, with a line to it; "" if there is no room near.
+
+    taken    the middles of such names; this one is added
+    """
+    found, half = list[tuple[float, float, complex]](), text_width(name, 12) / 2 + 4
+    for edge, left, right in zip(edges, ends, ends[1:]):
+        if edge[i] - edge[i + 1] > 4 and edge[i + 1] - edge[-1] < 1:  # nothing is on top of it
+            x = (left + right) / 2
+            at = min(max(x, LEFT + half), ends[-1] - half)
+            y = min(other[-1] for other, a, b in zip(edges, ends, ends[1:]) if a < at + half and b > at - half) - 6
+            is_free = all(abs(z.imag - y) > 15 or abs(z.real - at) > 2 * half for z in taken)
+            found += [(edge[-1] - y, x, complex(at, y))] * (is_free and TOP < y - 12)
+    far, x, place = min(found, key=lambda each: each[0], default=(999.0, 0.0, 0j))
+    if far > 120:
+        return ""
+    taken.append(place)
+    line = f'<path class="mg-rule" d="M{x:.1f},{place.imag + 2:.1f}v{far + 1:.1f}"/>'
+    return line + text("mg-sign mg-halo", place.real, place.imag, name)
 
 
 def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
@@ -385,12 +455,15 @@ def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
-    """The phases of the run as boxes below the axis, labelled where there is room."""
-    parts, k = [], 0
-    for phase, group in groupby(entries, lambda entry: entry.phase):
-        n = len(list(group))
+    """The phases of the run as boxes below the axis. A name is in its box, or else below the first box of the phase."""
+    parts, k, named = [], 0, set[str]()
+    for phase, n in phases_of(entries):
         left, right = at(k), at(k + n)
         k += n
-        word = next((each for each in (phase, phase[0]) if right - left > 7 * len(each)), "")
+        word = phase if right - left > 7 * len(phase) else ""
         parts.append(sample({"forward": 8, "backward": 6}.get(phase, 2), left, BOTTOM + 24, word, right - left))
+        if not word and phase not in named:
+            middle = min(max((left + right) / 2, LEFT + 3.5 * len(phase)), at(len(entries)) - 3.5 * len(phase))
+            parts.append(text("mg-sign mg-dim", middle, BOTTOM + 54, phase))
+        named.add(phase)
     return parts
