@@ -433,7 +433,7 @@ def name_above(name: str, i: int, edges: Sequence[Sequence[float]], ends: Sequen
             at = min(max(x, LEFT + half), ends[-1] - half)
             y = min(other[-1] for other, a, b in zip(edges, ends, ends[1:]) if a < at + half and b > at - half) - 6
             is_free = all(abs(z.imag - y) > 15 or abs(z.real - at) > 2 * half for z in taken)
-            found += [(edge[-1] - y, x, complex(at, y))] * (is_free and TOP < y - 12)
+            found += [(edge[-1] - y, x, complex(at, y))] * (is_free and y > TOP + 12)
     far, x, place = min(found, key=lambda each: each[0], default=(999.0, 0.0, 0j))
     if far > 120:
         return ""

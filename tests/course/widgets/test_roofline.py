@@ -15,7 +15,7 @@ from minigrad.graph.compiler.passes.liveness import bytes_moved
 from minigrad.graph.compiler.passes.pipeline import optimised
 from minigrad.profiler import clock
 from minigrad.profiler.machine import Machine, fastest
-from minigrad.profiler.roofline import Point, axes, draw_roofline, share
+from minigrad.profiler.roofline import Point, axes, draw_roofline, in_cache, share
 from tests.support.table import table
 
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
@@ -103,6 +103,8 @@ def test_memory_does_not_bound_a_function_if_another_op_moves_as_many_bytes_fast
     for peer in (times, replace(times, nbytes=15 * 10**6)):
         assert f"but × moves {peer.nbytes:,} bytes in 10 percent of the time. FLOPs" in verdict(tanh, MACHINE, [peer])
     assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh, replace(tanh, seconds=0.0001)])  # measured twice
+    (table,) = mg.profiler.Roofline("f", MACHINE, {"as written": [tanh, times]}).tables  # which said "memory"
+    assert [row[-1] for row in table.rows] == ["neither  80.0%", "cache  80.0%"]
 
 
 @pytest.mark.parametrize("gigabytes_a_second", [5, 20, 90])
@@ -125,6 +127,20 @@ def test_the_picture_names_the_ops_the_roofs_and_what_they_wait_for(widget):
         assert {"in cache 100 GB/s", "main memory 10 GB/s", "peak 100 GFLOP/s"} <= set(words)
         assert {"waits for memory:", "depends: are the", "computes:"} <= set(words)
         assert all(f"{i}. {point.name}" in named for i, point in enumerate(found) if len(point.name) < 16)
+
+
+def test_a_wide_picture_has_little_room_above_the_peak_and_a_share_at_each_name(widget):
+    """A third of it was empty, and a dot's distance from its roof had to be read off a logarithmic axis."""
+    for film, found in zip(widget.films, widget.points.values()):
+        wide, narrow = film["panels"][0]["html"].split("mg-down")
+        (peak,) = {float(y) for y in re.findall(r'data-id="main memory" d="M[\d.]+,([\d.]+)', wide)}
+        words = ", ".join(re.findall(r">([^<]+)</text>", wide))
+        assert TOP < peak < TOP + (BOTTOM - TOP) / 4
+        assert any(f"{i}. {p.name} {100 * share(p, MACHINE):.0f} %" in words for i, p in enumerate(found))
+        assert not re.search(r"\d %<", narrow)
+        for point, step in zip(found, film["steps"][2:]):
+            roofs = ["in cache", "main memory"][:: 1 if in_cache(point, MACHINE) else -1]
+            assert [step["hot"]["strong"], step["hot"]["aside"]] == [[each] for each in roofs]
 
 
 def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
