@@ -25,7 +25,7 @@ from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, upwards
+from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, stairs, upwards
 from ...draw.svg import text, text_width
 from ...engine.base.device import CPU
 from ...engine.base.spec import spec_of
@@ -392,11 +392,10 @@ def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis
     if len(mine) != len(others):
         mine, others = [("", len(entries))], [("", len(run))]
     ends = accumulate((n / m for (_, n), (_, m) in zip(mine, others) for _ in range(m)), initial=0.0)
-    ends, tops = [x.at(end) for end in ends], [y.at(moment.total) for moment in run]
-    path = "".join(f"V{top:.1f}H{end:.1f}" for top, end in zip(tops, ends[1:]))
+    path = stairs([x.at(end) for end in ends], [y.at(moment.total) for moment in run])
     words = f"{name}: peak {compact(max(moment.total for moment in run))}"
     sample = f"M{x.end - text_width(words, 12) - 28:.0f},{TOP - 8}h24"
-    return [f'<path class="mg-other" d="{sample}M{LEFT},{BOTTOM}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
+    return [f'<path class="mg-other" d="{sample}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
 
 
 def areas(

@@ -19,9 +19,9 @@ from .stills import compact
 from .widget import HERE
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 640, 17  # pixels: the width of a run, which grows until a typical task has room for its label
+WIDE, LETTERS = 720, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, RIGHT = 124, 30, 38, 200  # pixels: row names, time labels, row height, counts
+LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 14, 110  # pixels: row names, time labels, row height, in it, counts
 
 
 class Pipeline(Film):
@@ -51,6 +51,8 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
 
     scale, unit    the factor for displayed times, and their unit
     """
+    if not tasks:
+        raise ValueError("Pipeline draws a run of one task or more, and this run has none")
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
     waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
@@ -125,11 +127,14 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
+    kept = most_by_worker(tasks)
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    parts += draw_kept_activations(most_by_worker(tasks), LABEL + wide + 150)
+        if kept:
+            parts.append(text("mg-number mg-dim mg-keeps", LABEL - 8, y + 25, f"keeps ≤ {kept[i]}"))
+            parts.append(draw_kept_activations([t for t in tasks if t.worker == i], one, y + 12 + STACK))
     for t in [*tasks, *waits, *lasting]:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         look = t.step.kind + " mg-hidden" * (t in lasting)
@@ -138,22 +143,23 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
         parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
     parts.append(text("mg-name", 4, below + 28, name))
-    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
+    meaning = "number = micro-batch" + ", stack = activations kept" * (kept != [])
+    parts.append(text("mg-dim", LABEL, below + 60, meaning))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and most_by_worker(tasks) != [])
+    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and kept != [])
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, describe_sizes(tasks, rows) + twice))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
-    return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
+    return compact(picture(title, LABEL + wide + RIGHT, below + 100, parts, look))
 
 
-def draw_kept_activations(kept: Sequence[int], x: float) -> list[str]:
-    """Draw a column: its heading, and for each worker the largest number of activations that it keeps."""
-    head = [text("mg-number mg-dim mg-keeps", x, 23, "keeps")] if kept else []
-    look = f'class="mg-number mg-keeps" x="{x:.0f}"'
-    return head + [
-        f'<text {look} data-id="keeps {i}" y="{TOP + i * ROW + 20}">≤ {most}</text>' for i, most in enumerate(kept)
-    ]
+def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> str:
+    """The activations that a worker keeps, over time, as a stack on y: each from its forward to its backward."""
+    path, n = "", 0
+    for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks):
+        n += change
+        path += f"H{LABEL + time * one:.0f}V{y - n * 2 * STACK / len(tasks):.1f}"
+    return f'<path class="mg-stack" d="M{LABEL},{y}{path}z"/>'
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
@@ -174,7 +180,6 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], u
     twice = ", which takes twice as long" * bool(most_by_worker(tasks) and not unit)
     say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"
     looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
-    looks["hidden"] += [f"keeps {i}" for i in range(p)]
     yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
     starts = sorted({task.start for task in tasks})
     for before, start in zip([0.0, *starts], starts):

@@ -1,10 +1,13 @@
 """The ring and the pipeline: what they show adds up."""
 
+import re
+
 import numpy as np
 import pytest
 
 from minigrad.course.widgets import AllReduce, Pipeline
 from minigrad.course.widgets.all_reduce import WORKERS
+from minigrad.course.widgets.pipeline import STACK
 from minigrad.distributed.algorithms import ALL_REDUCE, messages, traffic
 from minigrad.distributed.schedules import Step, Task, schedule
 from tests.support.films import last_words
@@ -42,6 +45,14 @@ def test_the_messages_that_are_shown_are_those_of_the_algorithm(n, algorithm):
         assert (step["hot"]["hot"], step["hot"]["source"]) == (arrived, left)
         assert f"{len(messages_of_round)} message" in step["say"]
     assert f"after {len(rounds)} rounds and {len(sent)} messages" in last["say"]
+
+
+def test_the_text_has_the_numbers_of_the_chunks():
+    lines = AllReduce([[1, 2], [10, 20]]).text.splitlines()
+
+    assert lines[1].strip() == "worker 0: 1, 2; worker 1: 10, 20"
+    assert lines[3].strip() in ("worker 0: 1, 22; worker 1: 11, 20", "worker 0: 11, 2; worker 1: 10, 22")
+    assert lines[-1].strip() == "worker 0: 11, 22; worker 1: 11, 22"
 
 
 def test_a_ring_of_four_sends_one_and_a_half_vectors_and_a_tree_two():
@@ -110,6 +121,9 @@ def test_each_choice_is_a_film_of_its_own():
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
     assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [17, 17]  # with the legend
     assert blocks.count(">9 of 21<") == 4
+    stacks = re.findall(r"mg-stack' d='M124,([\d.]+)([^']+)", blocks)
+    highest = [(float(y) - min(map(float, re.findall(r"V([\d.]+)", path)))) / STACK for y, path in stacks]
+    assert highest == pytest.approx([1, 3 / 4, 2 / 4, 1 / 4], abs=0.05)  # 1F1B
 
 
 def test_a_measured_run_is_drawn_as_it_ran():
@@ -131,6 +145,11 @@ def test_a_measured_run_is_drawn_as_it_ran():
     counts = [[last_words(widget.films[0]["steps"], n)[f"idle {i}"] for i in range(2)] for n in (3, 4)]
     assert counts == [["3", "3"], ["8", "3"]]  # stage 0 still waits at 5 ms
     assert widget.index == len(widget.steps) - 1
+
+
+def test_an_empty_run_is_refused_in_words():
+    with pytest.raises(ValueError, match="this run has none"):
+        Pipeline([])
 
 
 def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
