@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from itertools import product
 from math import atan2, degrees, hypot
 from operator import itemgetter
 from typing import Any
@@ -124,9 +125,7 @@ def share(point: Point, machine: Machine) -> float:
 
 
 def bottleneck(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
-    """A point's bottleneck: call, memory, cache or arithmetic; "neither" if it is near no roof, or if one of `every`
-    other op moves at least as many bytes much faster.
-    """
+    """A point's bottleneck: call, memory, cache, arithmetic; "neither": no roof is near, or it has a faster_peer()."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
@@ -287,14 +286,9 @@ def draw_roofline(
             lines.append((along - 5, along + 5, down))
             taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
     has_shares = measured and x.end > RIGHT
-    marks = [
-        (
-            f"{i}. {shorten(p.name, 16)}{f' {100 * share(p, machine):.0f} %' * has_shares}", i,
-            x.at(p.intensity), y.at(p.speed),
-        )
-        for i, p in slowest(found)
-        if p.flops
-    ]  # fmt: skip
+    shares = [f" {100 * share(p, machine):.0f} %" * has_shares for p in found]
+    names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(found)]
+    marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
     parts += [
         *rings(before, found, x, y),
@@ -344,10 +338,7 @@ def dots(
 
 
 def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place], end: float) -> str:
-    """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`.
-
-    Of several dots, it has the shares of their roofs only if they fit.
-    """
+    """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
     words = words if len(words) <= 36 else re.sub(r" \d+ %", "", words)
     words = words if len(words) <= 36 else f"{len(heap)} ops"
@@ -360,14 +351,12 @@ def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place]
     sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
     spots = [(side, y + 4 + 13 * n, max(side - x, x - side - width)) for n in range(-8, 9) for side in sides]
     ranks = [(not is_free(left, at - 4, width, roofs, 7), abs(at - y) + away, left, at) for left, at, away in spots]
-    for *_, left, at in sorted(ranks):
+    for may_cross, (*_, left, at) in product((False, True), sorted(ranks)):
         is_inside = left > LEFT and left + width < end and TOP + 8 < at < BOTTOM - 2
         is_beside, to = at == y + 4 and left in sides[:2], left - 2 if left > x else left + width + 2
-        far = hypot(to - x, at - 4 - y) / 8  # an eighth of the line
-        line = [
-            (x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside and k * far > 14
-        ]
-        if is_inside and is_free(left, at, width) and all(is_free(*spot) for spot in line):
+        line = [(x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside]
+        line = [spot for spot in line if hypot(spot[0] - x, spot[1] - 4 - y) > 14]  # beyond the dot itself
+        if is_inside and is_free(left, at, width) and (may_cross or all(is_free(*spot) for spot in line)):
             taken.append((left, left + width, at))
             lead = f"M{x:.1f},{y:.1f}L{to:.1f},{at - 4:.1f}"
             return f'<path class="mg-rule" d="{lead}"/>' * (not is_beside) + text("mg-halo", left, at, words)

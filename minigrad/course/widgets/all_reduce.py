@@ -24,6 +24,7 @@ WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "add up", "hand on", "done")
 HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
 TANK = 9  # pixels: width of the part of a cell that fills
+HUES = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9"  # of the chunks
 LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
 Rounds = Sequence[Sequence[Message]]
 
@@ -51,12 +52,11 @@ class AllReduce(Film):
     @property
     def text(self) -> str:
         """All steps in words, each followed by the numbers that each worker holds."""
-        held, lines = self.held[self.number], list[str]()
-        now = {part(*at): short(x) for at, x in np.ndenumerate(held)}
-        for say, step in zip(super().text.splitlines(), self.steps):
-            now |= {id: words for id, words in step.get("text", {}).items() if id in now}
-            rows = (", ".join(now[part(i, c)] for c in range(len(held))) for i in range(len(held)))
-            lines += [say, "   " + "; ".join(f"worker {i}: {row}" for i, row in enumerate(rows))]
+        lines, held = super().text.splitlines(), self.held[self.number]
+        for k in range(len(lines)):
+            now = state_after(self.steps[: k + 1])[0]
+            rows = ((now.get(part(i, c), short(x)) for c, x in enumerate(row)) for i, row in enumerate(held))
+            lines[k] += "\n   " + "; ".join(f"worker {i}: {', '.join(row)}" for i, row in enumerate(rows))
         return "\n".join(lines)
 
     @property
@@ -161,17 +161,16 @@ def summed_up(sent: int, rounds: int, most: int, whole: int, n: int) -> str:
 # -- the pictures ---------------------------------------------------------------------------------------
 
 
-def glass(id: str, frame: tuple[float, ...], words: str, look: str, tank: float = 0) -> str:
+def glass(look: str, frame: tuple[float, ...], words: str, tank: float = 0) -> str:
     """A part with a frame, of which the left `tank` pixels fill, or all of it. At first it is 1 / n full."""
     path = "M{0:g},{1:g}h{2:g}v{3:g}h-{2:g}z"
     full, frame = (path.format(*frame[:2], wide, frame[3]) for wide in (tank or frame[2], frame[2]))
-    return f'<g class="mg-{look}" data-id="{id}"><path d="{frame}"/><path class="mg-glass" d="{full}"/>{words}</g>'
+    return f'<g {look}><path d="{frame}"/><path class="mg-glass" d="{full}"/>{words}</g>'
 
 
-def hue(m: Message, n: int) -> str:
-    """The CSS class of the colour of a message's chunk; that of no chunk, if it carries several."""
-    chunks = range(n)[m.part]
-    return f"mg-c{chunks[0]}" if len(chunks) == 1 else "mg-several"
+def hue(chunks: Sequence[int]) -> str:
+    """The colour of a chunk as an attribute; "" for several chunks."""
+    return f'color="{HUES[chunks[0]]}"' if len(chunks) == 1 else ""
 
 
 def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]]) -> str:
@@ -189,7 +188,8 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
         drawn.append(text("mg-name mg-sign", z.real, y + 15, f"worker {i}"))
         for c, words in enumerate(held[i]):
             frame = round(x) + 8 + c * step, round(y) + 20, step - 3, 17
-            drawn.append(glass(part(i, c), frame, f'<title class="mg-value">{words}</title>', f"c{c}"))
+            look = f'{hue([c])} data-id="{part(i, c)}"'
+            drawn.append(glass(look, frame, f'<title class="mg-value">{words}</title>'))
         places = ",".join(f"{round(x) + 8 + (c + 0.5) * step - 1.5:g}" for c in range(n))
         drawn.append(f'<text class="mg-sign" x="{places}" y="{y + 49:.0f}">{"".join(map(str, range(n)))}</text>')
     for r, sent in enumerate(rounds, 1):
@@ -207,18 +207,14 @@ def edge(ahead: complex, aside: complex, half: float) -> complex:
 
 
 def message(m: Message, at: Sequence[complex], half: float, shift: float) -> str:
-    """An arrow between the boxes of two workers, the name of what it carries, and a token that travels.
-
-    shift    pixels beside the line between the workers
-    """
-    n, ahead = len(at), (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source])
-    tail, tip = at[m.source] + edge(ahead, -shift * 1j * ahead, half), at[m.to] + edge(-ahead, -shift * 1j * ahead, half)
-    chunks = [*map(str, range(n)[m.part])]
+    """An arrow `shift` pixels beside the line between two workers, what it carries, and a token that travels."""
+    ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
+    tail, tip = (at[i] + edge(way, -shift * 1j * ahead, half) for i, way in ((m.source, ahead), (m.to, -ahead)))
     words = f"chunks {chunks[0]}–{chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
     name, way, wide = tail + 0.34 * (tip - tail), tail - tip, 6.2 * len(words) - 4
     head = "L".join(xy(tip - ahead * each) for each in (9 + 5j, 0, 9 - 5j))
     return (
-        f'<g class="{hue(m, n)}"><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
+        f'<g {hue(chunks)}><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
         f'<path class="mg-cargo" d="M{xy(name - wide / 2)}h{wide:.0f}"/>'
         f'<text x="{name.real:.0f}" y="{name.imag + 4:.0f}">{words}</text>'
         f'<circle class="mg-token" cx="{tip.real:.0f}" cy="{tip.imag:.0f}" '
@@ -234,18 +230,18 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
     """What each worker holds of each chunk, a legend, and the bytes that each has sent."""
     n, wide = len(held), min(86, 352 // len(held))
     drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 12, f"chunk {c}") for c in range(n)]
-    drawn += [f'<path class="mg-bar mg-c{c}" d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
+    drawn += [f'<path class="mg-bar" {hue([c])} d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
     for i, row in enumerate(held):
         y = 22 + i * ROW
         drawn.append(text("mg-number", LABEL - 8, y + 18, f"worker {i}"))
         for c, words in enumerate(row):
-            label = f'<text class="mg-sign mg-value" x="{LABEL + (c + 0.5) * wide + TANK / 2:g}" y="{y + 18}">{words}</text>'
-            frame = LABEL + c * wide + 2, y, wide - 4, ROW - 4
-            drawn.append(glass(part(i, c), frame, label, f"c{c}", TANK))
+            label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide + TANK / 2, y + 18, words)
+            look = f'{hue([c])} data-id="{part(i, c)}"'
+            drawn.append(glass(look, (LABEL + c * wide + 2, y, wide - 4, ROW - 4), label, TANK))
     y = 32 + n * ROW
     for k, (look, words) in enumerate(LEGEND.items()):
         x = (4, 140, 216, 318)[k]
-        drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
+        drawn.append(glass(f'class="mg-{look}" data-id=""', (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words)))
     drawn += wire(rounds, sizes, y + 46)
     return finish("What each worker holds, and has sent", LABEL + BAR + 184, y + 68 + n * THIN, drawn, n)
 
@@ -270,7 +266,8 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
         for r, m in row:
             size = sum(sizes[m.part]) * scale
-            drawn.append(f'<path class="mg-sent {hue(m, n)}" data-id="s{r}" d="M{x:.0f},{y + 8}h{size - 1:.1f}"/>')
+            look = f'class="mg-sent" {hue(range(n)[m.part])} data-id="s{r}"'
+            drawn.append(f'<path {look} d="M{x:.0f},{y + 8}h{size - 1:.1f}"/>')
             x += size
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
     note = '<tspan class="mg-dim"> (dashed: if worker 0 sent all)</tspan>'

@@ -88,11 +88,10 @@ function runsHTML({ film: { runs, way } }) {
 
 function listenToPointers(f, root) {
   const panels = root.querySelector(".mg-panels"), release = () => point(f, undefined, f.at);
-  for (const event of ["pointermove", "pointerdown"]) panels.addEventListener(event, ({ target, clientX, clientY }) => {
-    const row = target.closest("[data-who]"), svg = target.closest("svg.mg-chart");
-    if (row) return point(f, Number(row.dataset.who), f.at);
-    const found = svg && placeOf(f.film, svg, clientX, clientY);
-    if (found) point(f, ...found);
+  for (const event of ["pointermove", "pointerdown"]) panels.addEventListener(event, ({ target, clientX }) => {
+    const row = target.closest("[data-who]"), { series } = target.dataset;
+    if (row) point(f, Number(row.dataset.who), f.at);
+    else if (series) point(f, Number(series), momentAt(f.film, target.closest("svg"), clientX));
     else release();
   });
   panels.addEventListener("pointerleave", release);
@@ -109,14 +108,10 @@ function listenToPointers(f, root) {
   return root;
 }
 
-// The consumer and the moment at a point of the window; null outside of all areas.
-function placeOf({ live, plot: [left, top, bottom, most] }, svg, clientX, clientY) {
-  const frame = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / frame.width, right = rightOf(svg);
-  const moment = Math.floor((scale * (clientX - frame.left) - left) / (right - left) * live.length);
-  let height = (bottom - scale * (clientY - frame.top)) / (bottom - top) * most;
-  if (height < 0 || !live[moment]) return null;
-  const consumer = live[moment].findIndex((each) => (height -= each) < 0);
-  return consumer < 0 ? null : [consumer, moment];
+// The moment at a place of the window.
+function momentAt({ live, plot: [left] }, svg, clientX) {
+  const frame = svg.getBoundingClientRect(), x = svg.viewBox.baseVal.width / frame.width * (clientX - frame.left);
+  return Math.floor((x - left) / (rightOf(svg) - left) * live.length);
 }
 
 // Mark a consumer and say who holds its bytes; without a consumer, say nothing.

@@ -55,11 +55,15 @@ MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
 FEW = 2  # makers of arrays that are named
 WIDE = 590  # pixels: the right end of the axis, but on a phone
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
+WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
     "the whole backward program is done. So the peak may be higher than without a plan"
 )
+
+
+Run = tuple[Any, Sequence[Moment]]  # its switches, and its moments
 
 
 class Switches(NamedTuple):
@@ -136,13 +140,9 @@ class MemoryTimeline(ChartFilm):
         entries, peaks = self.runs[way], self.peaks
         names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
         axis = self.alike(way)
-        wide, narrow = (draw_timeline(names, entries, axis, self.other(way), end) for end in (WIDE, RIGHT))
+        wide, narrow = (draw_timeline(entries, axis, self.other(way), end, False) for end in (WIDE, RIGHT))
         drawn = AREAS.sub(r"\1", wide + narrow.replace("mg-picture", "mg-picture mg-down", 1))
-        tables = '<div class="mg-numbers"></div><div class="mg-runs"></div>'
-        panels = [
-            Panel(POINT, drawn + '<p class="mg-who" aria-live="polite"></p>'),
-            Panel("The same in numbers", tables),
-        ]
+        panels = [Panel(POINT, drawn + WHO), Panel("The same in numbers", TABLES)]
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         self.owners.append(list(owners(entries, large, numbers)))
@@ -168,7 +168,7 @@ class MemoryTimeline(ChartFilm):
         outer = self.peaks[self.other(way)[0]]
         return [*peaks, outer] if outer > max(peaks) else peaks
 
-    def other(self, way: Any) -> tuple[Any, Sequence[Moment]]:
+    def other(self, way: Any) -> Run:
         """The run to compare a run with: that of no switch; for it, that of checkpoints, or else of planned buffers."""
         ways = Switches(False, 1, False), Switches(True, 1, False), Switches(False, 1, True)
         other = next((each for each in ways if each in self.runs and each != way), way)
@@ -177,15 +177,15 @@ class MemoryTimeline(ChartFilm):
     @property
     def text(self) -> str:
         """All steps in words; then the dashed outline; then, for the peak, the ops that made each consumer's arrays."""
-        way, _ = self.other([*self.runs][self.number])
-        dashed = f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes."
-        return "\n".join([super().text, *[dashed] * (len(self.runs) > 1), *self.owners[self.number]])
+        way = self.other([*self.runs][self.number])[0]
+        dashed = [f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes."] * (len(self.runs) > 1)
+        return "\n".join([super().text, *dashed, *self.owners[self.number]])
 
     @property
     def svg(self) -> str:
         """The chart of the chosen run, with a legend."""
         way, entries = [*self.runs.items()][self.number]
-        drawn = draw_timeline(names_of(entries), entries, self.alike(way), self.other(way), WIDE, has_legend=True)
+        drawn = draw_timeline(entries, self.alike(way), self.other(way), WIDE, True)
         return self.place_in_rows([("", drawn)])
 
 
@@ -354,18 +354,10 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
     return [Cut(entry.phase, say) for entry, say in zip(entries, says)]
 
 
-def draw_timeline(
-    names: dict[int, str], entries: Sequence[Moment], peaks: Collection[int], other: tuple[Any, Sequence[Moment]],
-    end: int, has_legend: bool = False,
-) -> str:  # fmt: skip
-    """The areas of the consumers, one on top of the other, the outline of the `other` run, and the phases.
-
-    peaks    of all runs for which the axis is
-    end      the right end of the plot
-    """
-    most, peak = max(peaks), max(entry.total for entry in entries)
-    x = replace(across(0, len(entries), "", words=lambda k: f"{'moment ' * (k == 0)}{k:g}"), end=end)
-    label = "live bytes"
+def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run, end: int, has_legend: bool) -> str:
+    """The areas of the consumers, the outline of the other run, and the phases. The axis is for runs of these peaks."""
+    names, most, peak = names_of(entries), max(peaks), max(entry.total for entry in entries)
+    x, label = replace(across(0, len(entries), "moments of the run"), end=end), "live bytes"
     if most > 1.1 * peak:
         label += f" (one axis for {len(peaks)} runs: the largest has {compact(most)})"
     y = upwards(0, most * SPACE, label, words=compact)
@@ -398,47 +390,24 @@ def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis
     return [f'<path class="mg-other" d="{sample}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
 
 
-def areas(
-    names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str] = ()
-) -> Iterator[str]:
-    """The area of each consumer, from the top down: each covers the lower part of the one before; then names.
-
-    A name is in its area, or else above it with a line to it, or else it is a letter in it.
-    """
+def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:
+    """The area of each consumer, from the top down: each covers the lower part of the one before; then names."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
-    ends, labels, taken = [x.at(k) for k in range(len(entries) + 1)], list[str](), list[complex]()
+    ends, labels = [x.at(k) for k in range(len(entries) + 1)], list[str]()
     for i, name in reversed(names.items()):
         yield area(i, ends, [edge[i + 1] for edge in edges])
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
-        words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), "")
-        above = "" if words else name_above(name, i, edges, ends, taken)
-        if room >= 14 and not above:
-            labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words or MARKS[i]))
-        labels.append(above)
+        words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
+        on_top = [edge[-1] for edge in edges if edge[i + 1] - edge[-1] < 1 < edge[i] - edge[-1] - 4]
+        tops = [top for top in on_top if top > TOP + 20]  # with room for the name above
+        if words == MARKS[i] and tops:
+            k, half = [edge[-1] for edge in edges].index(min(tops)), text_width(name, 12) / 2
+            labels.append(text("mg-sign mg-halo", min(max(ends[k], LEFT + half), ends[-1] - half), min(tops) - 6, name))
+        elif room >= 14:
+            labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
     yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
     yield from [*ghost, *labels]
-
-
-def name_above(name: str, i: int, edges: Sequence[Sequence[float]], ends: Sequence[float], taken: list[complex]) -> str:
-    """The name of the i-th consumer on the paper above it, with a line to it; "" if there is no room near.
-
-    taken    the middles of such names; this one is added
-    """
-    found, half = list[tuple[float, float, complex]](), text_width(name, 12) / 2 + 4
-    for edge, left, right in zip(edges, ends, ends[1:]):
-        if edge[i] - edge[i + 1] > 4 and edge[i + 1] - edge[-1] < 1:  # nothing is on top of it
-            x = (left + right) / 2
-            at = min(max(x, LEFT + half), ends[-1] - half)
-            y = min(other[-1] for other, a, b in zip(edges, ends, ends[1:]) if a < at + half and b > at - half) - 6
-            is_free = all(abs(z.imag - y) > 15 or abs(z.real - at) > 2 * half for z in taken)
-            found += [(edge[-1] - y, x, complex(at, y))] * (is_free and y > TOP + 12)
-    far, x, place = min(found, key=lambda each: each[0], default=(999.0, 0.0, 0j))
-    if far > 120:
-        return ""
-    taken.append(place)
-    line = f'<path class="mg-rule" d="M{x:.1f},{place.imag + 2:.1f}v{far + 1:.1f}"/>'
-    return line + text("mg-sign mg-halo", place.real, place.imag, name)
 
 
 def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
@@ -454,15 +423,11 @@ def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
-    """The phases of the run as boxes below the axis. A name is in its box, or else below the first box of the phase."""
-    parts, k, named = [], 0, set[str]()
+    """The phases of the run as boxes below the axis, named where there is room."""
+    parts, k = [], 0
     for phase, n in phases_of(entries):
         left, right = at(k), at(k + n)
         k += n
         word = phase if right - left > 7 * len(phase) else ""
         parts.append(sample({"forward": 8, "backward": 6}.get(phase, 2), left, BOTTOM + 24, word, right - left))
-        if not word and phase not in named:
-            middle = min(max((left + right) / 2, LEFT + 3.5 * len(phase)), at(len(entries)) - 3.5 * len(phase))
-            parts.append(text("mg-sign mg-dim", middle, BOTTOM + 54, phase))
-        named.add(phase)
     return parts

@@ -56,9 +56,7 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
     waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
-    lasting = list(partial_waits(waits, tasks))
-    drawn = timeline(name, tasks, waits, lasting, unit)
-    return Reel([Panel("", drawn, wide=True)], list(cuts(name, tasks, waits, lasting, unit)))
+    return Reel([Panel("", timeline(name, tasks, waits, unit), wide=True)], list(cuts(name, tasks, waits, unit)))
 
 
 def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
@@ -67,13 +65,6 @@ def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
     for k, ((_, start), (end, _)) in enumerate(zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])):
         if end - start > 1e-9:
             yield Task(worker, Step("idle", k), start, end)
-
-
-def partial_waits(waits: Sequence[Task], tasks: Sequence[Task]) -> Iterator[Task]:
-    """For each moment within a wait at which a task begins: the part of the wait before that moment."""
-    for wait in waits:
-        for n, now in enumerate(sorted({task.start for task in tasks if wait.start < task.start < wait.end}), 1):
-            yield wait._replace(step=Step("idle", wait.step.microbatch, n), end=now)
 
 
 def rows_of(tasks: Sequence[Task]) -> list[str]:
@@ -114,8 +105,11 @@ def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
     return f"{time_in(waits, worker)} of {number(length, 3)}{unit}"
 
 
-def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> str:
-    """A row for each worker, in which its waits are hatched, with counts at its end; and a legend."""
+def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
+    """A row for each worker, in which its waits are hatched, with counts at its end; and a legend.
+
+    For each moment at which a task begins, there is a cover of the waits after it.
+    """
     rows, length = rows_of(tasks), makespan(tasks)
     typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
     wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
@@ -123,7 +117,13 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
+    parts = [
+        draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "") for t in waits
+    ]
+    for start in sorted({task.start for task in tasks}):
+        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{wide + LABEL}" height="{below - TOP}"'
+        parts.append(f'<rect class="mg-cover" data-id="t{start:g}" {place}/>')
+    parts += [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
@@ -135,10 +135,9 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
         if kept:
             parts.append(text("mg-number mg-dim mg-keeps", LABEL - 8, y + 25, f"keeps ≤ {kept[i]}"))
             parts.append(draw_kept_activations([t for t in tasks if t.worker == i], one, y + 12 + STACK))
-    for t in [*tasks, *waits, *lasting]:
+    for t in tasks:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
-        look = t.step.kind + " mg-hidden" * (t in lasting)
-        parts.append(draw_bar(name_of(t), look, x, y, (t.end - t.start) * one, label(t, rows)))
+        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
     for k, (look, meaning) in enumerate(MEANINGS.items()):
         parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
@@ -171,7 +170,7 @@ def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) ->
     return f'<g class="mg-box mg-{look}" data-id="{id}">{frame}{inside}</g>'
 
 
-def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Iterator[Cut]:
+def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator[Cut]:
     """A cut for each moment at which a task begins, then a summary."""
     rows, length = rows_of(tasks), makespan(tasks)
     who, p = rows[0].split()[0], len(rows)
@@ -179,30 +178,25 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], u
     letters = " and a letter the chunk" if v > 1 else ""
     twice = ", which takes twice as long" * bool(most_by_worker(tasks) and not unit)
     say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"
-    looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
-    yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
-    starts = sorted({task.start for task in tasks})
-    for before, start in zip([0.0, *starts], starts):
-        yield cut_at(start, before, tasks, waits, lasting, unit)
+    looks, idle = {"outlined": [*map(name_of, tasks)], "hidden": ["all"]}, {f"idle {i}": "" for i in range(p)}
+    yield Cut("", f"{say} micro-batch{letters}.", text=idle, on=looks, hot={"now": ["t0"]})
+    for start in sorted({task.start for task in tasks}):
+        yield cut_at(start, tasks, waits, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
     counts = {f"idle {i}": count(waits, i, length, unit) for i in range(p)}
-    say, on = f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", {"hidden": [*map(name_of, lasting)]}
-    yield Cut("", say, text=counts, on=on, off={"hidden": looks["hidden"]})
+    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off={"hidden": ["all"]})
 
 
-def cut_at(start: float, before: float, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Cut:
-    """The cut at `start`: the tasks that begin then, and the waits until then. `before`: the start of the last cut."""
+def cut_at(start: float, tasks: list[Task], waits: list[Task], unit: str) -> Cut:
+    """The cut at `start`: the tasks that begin then, and the waits until then."""
     rows, now = rows_of(tasks), [task for task in tasks if task.start == start]
-    past = [wait for wait in waits if wait.end <= start] + [wait for wait in lasting if wait.end == start]
-    over = [wait for wait in past if wait.end == start]
+    past = [wait._replace(end=min(wait.end, start)) for wait in waits if wait.start < start]
     does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)
-    texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in over}
-    ids, gone = [*map(name_of, now)], [name_of(wait) for wait in lasting if wait.end == before]
-    off = {"outlined": ids, "hidden": [*map(name_of, over)]}
-    say = f"Time {number(start, 4)}{unit}: {does}."
-    return Cut("", say, text=texts, on={"hidden": gone}, off=off, hot={"hot": ids})
+    texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in past if wait.end == start}
+    ids, say = [*map(name_of, now)], f"Time {number(start, 4)}{unit}: {does}."
+    return Cut("", say, text=texts, off={"outlined": ids}, hot={"hot": ids, "now": [f"t{start:g}"]})
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:

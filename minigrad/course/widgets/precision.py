@@ -240,7 +240,9 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
         for series, start, end, word, kept, n in zip(SERIES, ends, ends[1:], ZONES, bits, found)
         if start < end
     ]
-    parts += draw_ruler(format, x)
+    first, all_bits, end = map(x.at, ends[1:4])
+    ruler = f"M{first:.1f},{TOP + RULER}L{all_bits:.1f},{TOP}H{end:.1f}V{TOP + RULER}z"
+    parts += [f'<path class="mg-area mg-s6" d="{ruler}"/>', text("mg-number mg-dim", LEFT - 6, TOP + 9, "bits")]
     low, n = int(sizes.min()), int(np.ptp(sizes)) + 1
     tops = np.cumsum([np.bincount(sizes[fate == i] - low, minlength=n) for i in range(len(FATES))], axis=0)
     edges = [x.at(low + k + i) for i in range(n + 1)]
@@ -253,20 +255,11 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
     return chart(of, x, replace(y, label=f"how many {of}"), *parts, '<g data-key="heap">', *reversed(heap), "</g>")
 
 
-def draw_ruler(format: Format, x: Axis) -> list[str]:
-    """The bits that a number of each size keeps, as steps: 0, then one more for each power of 2, then all, then 0."""
-    sizes = range(round(x.low), round(x.high))
-    kept = [min(max(k - format.smallest + 1, k == format.smallest - 1), format.bits) * (k < format.end) for k in sizes]
-    tops = [TOP + RULER * (1 - max(n, 0) / format.bits) for n in kept]
-    steps = stairs([x.at(k) for k in (*sizes, sizes.stop)], tops, TOP + RULER)
-    return [f'<path class="mg-bits" d="{steps}V{TOP + RULER}z"/>', text("mg-number mg-dim", LEFT - 6, TOP + 9, "bits")]
-
-
 def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> str:
     """The sizes of one fate: shaded, with its name and its count above the bars."""
     zone = f'<path class="mg-zone mg-s{series}" d="M{left:.1f},{TOP}H{right:.1f}V{BOTTOM}H{left:.1f}z"/>'
     edge = f'<path class="mg-rule" stroke-dasharray="4 3" d="M{left:.1f},{TOP}V{BOTTOM}"/>'
-    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + RULER + 14 + 15 * i, line) for i, line in enumerate(lines))
+    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 23 + 15 * i, line) for i, line in enumerate(lines))
     return "".join([zone, edge, *words])
 
 

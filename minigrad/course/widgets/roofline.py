@@ -86,7 +86,7 @@ def reel(
     for i, point in enumerate(found):
         say = f"{accounts(point)}. {verdict(point, machine, every)}"
         roof, other = ("in cache", "main memory")[:: 1 if in_cache(point, machine) else -1]
-        hot = {"here": [f"p{i}", f"row {i}"], "strong": [roof], "aside": [other]}
+        hot = {"here": [f"p{i}", f"row {i}", roof], "aside": [other]}
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
     cuts.append(Cut("", describe_bounds(found, machine, every)))
     numbers = Panel("The same in numbers", listing(found, machine))

@@ -157,8 +157,9 @@ def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
 
     assert "worker 1 takes micro-batch 1a forward" in widget.text
     assert "p = 1 stage, m = 2 micro-batches" in Pipeline(schedule("GPipe", 1, 2)).text
-    hidden = [id for step in Pipeline(schedule("1F1B", 4, 8)).steps[1:-1] for id in step["on"].get("hidden", [])]
-    assert len(hidden) == len(set(hidden)) > 0
+    covers = [step["hot"]["now"] for step in Pipeline(schedule("1F1B", 4, 8)).steps[:-1]]
+    assert covers[0] == covers[1] == ["t0"]
+    assert len({id for (id,) in covers}) == len(covers) - 1
     assert "15 units of time, of which a worker waits for 20 percent" in widget.text
     assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
     assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text

@@ -140,7 +140,7 @@ def test_a_wide_picture_has_little_room_above_the_peak_and_a_share_at_each_name(
         assert not re.search(r"\d %<", narrow)
         for point, step in zip(found, film["steps"][2:]):
             roofs = ["in cache", "main memory"][:: 1 if in_cache(point, MACHINE) else -1]
-            assert [step["hot"]["strong"], step["hot"]["aside"]] == [[each] for each in roofs]
+            assert [step["hot"]["here"][-1], *step["hot"]["aside"]] == roofs
 
 
 def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
