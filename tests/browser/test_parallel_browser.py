@@ -24,9 +24,11 @@ CUT = """text => {
   const { right } = text.getBoundingClientRect();
   return text.textContent && right > document.querySelector("svg").getBoundingClientRect().right;
 }"""
-ENDS = """arrows => arrows.flatMap((arrow) =>
-  arrow.getAttribute("d").split(/[ML]/).slice(1, 3).map((at) => at.split(",").map(Number)))"""
-BOXES = "boxes => boxes.map(box => box.getBBox()).map(b => [b.x + b.width / 2, b.y + b.height / 2, b.width, b.height])"
+GAPS = """arrows => arrows.flatMap(arrow => arrow.getAttribute("d").split(/[ML]/).slice(1, 3).map((at) => {
+  const boxes = [...document.querySelectorAll(".mg-worker")].map(box => box.getBBox()), [x, y] = at.split(",");
+  const gap = (box) => Math.max(box.x - x, x - box.x - box.width, box.y - y, y - box.y - box.height);
+  return Math.min(...boxes.map(box => Math.abs(gap(box))));
+}))"""
 LEVELS = "parts => parts.map(part => part.getBoundingClientRect().height)"
 
 
@@ -43,6 +45,9 @@ def test_messages_travel_and_chunks_fill_with_what_they_carry(show, motion):
     assert (token.evaluate(MOVED) > 1) == (motion == "no-preference")
     assert page.locator(".mg-round").evaluate_all(SHOWN) == ["r1"]
     assert page.locator("[data-id=r1] text").all_text_contents() == ["chunk 2", "chunk 3", "chunk 0", "chunk 1"]
+    arrows = page.locator("[data-id=r1] > g")
+    assert [arrow.get_attribute("color") for arrow in arrows.all()] == [HUES[c] for c in (2, 3, 0, 1)]
+    assert max(page.locator("[data-id=r1] .mg-sends").evaluate_all(GAPS)) < 1.5  # from the borders of the boxes
     page.wait_for_function(
         "([glass, high]) => glass.getBoundingClientRect().height > 1.9 * high", arg=[glasses.element_handle(), before]
     )
@@ -52,21 +57,6 @@ def test_messages_travel_and_chunks_fill_with_what_they_carry(show, motion):
     page.keyboard.press("End")
     assert page.locator(".mg-round").evaluate_all(SHOWN) == [f"r{r}" for r in range(1, 7)]
     assert not page.locator(".mg-cargo:visible, .mg-round text:visible").count()
-
-
-def test_a_chunk_keeps_its_colour_around_the_ring_and_arrows_go_from_box_to_box(show):
-    """All chunks were blue, arrows orange and 10 pixels off the boxes; those of a tree could not be seen at its end."""
-    page = show(AllReduce(), viewport=NOTEBOOK, reduced_motion="reduce").page
-    page.locator(".mg-widget").focus()
-    for r in range(1, 7):
-        page.keyboard.press("ArrowRight")
-        arrows = page.locator(f"[data-id=r{r}] > g")
-        assert [each.get_attribute("color") for each in arrows.all()] == [
-            HUES[int(chunk[-1])] for chunk in arrows.all_text_contents()
-        ]
-    boxes = page.locator(".mg-worker").evaluate_all(BOXES)
-    for x, y in arrows.locator(".mg-sends").evaluate_all(ENDS):
-        assert min(abs(max(abs(x - a) - wide / 2, abs(y - b) - high / 2)) for a, b, wide, high in boxes) < 1.5
 
 
 @pytest.mark.parametrize("length", [65, 500_000])

@@ -164,8 +164,8 @@ def summed_up(sent: int, rounds: int, most: int, whole: int, n: int) -> str:
 def glass(look: str, frame: tuple[float, ...], words: str, tank: float = 0) -> str:
     """A part with a frame, of which the left `tank` pixels fill, or all of it. At first it is 1 / n full."""
     path = "M{0:g},{1:g}h{2:g}v{3:g}h-{2:g}z"
-    full, frame = (path.format(*frame[:2], wide, frame[3]) for wide in (tank or frame[2], frame[2]))
-    return f'<g {look}><path d="{frame}"/><path class="mg-glass" d="{full}"/>{words}</g>'
+    around, inside = (path.format(*frame[:2], wide, frame[3]) for wide in (frame[2], tank or frame[2]))
+    return f'<g {look}><path d="{around}"/><path class="mg-glass" d="{inside}"/>{words}</g>'
 
 
 def hue(chunks: Sequence[int]) -> str:

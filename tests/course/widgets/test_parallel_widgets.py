@@ -47,14 +47,6 @@ def test_the_messages_that_are_shown_are_those_of_the_algorithm(n, algorithm):
     assert f"after {len(rounds)} rounds and {len(sent)} messages" in last["say"]
 
 
-def test_the_text_has_the_numbers_of_the_chunks():
-    lines = AllReduce([[1, 2], [10, 20]]).text.splitlines()
-
-    assert lines[1].strip() == "worker 0: 1, 2; worker 1: 10, 20"
-    assert lines[3].strip() in ("worker 0: 1, 22; worker 1: 11, 20", "worker 0: 11, 2; worker 1: 10, 22")
-    assert lines[-1].strip() == "worker 0: 11, 22; worker 1: 11, 22"
-
-
 def test_a_ring_of_four_sends_one_and_a_half_vectors_and_a_tree_two():
     said = {name: played(4, name)["steps"][-1]["say"] for name in ALL_REDUCE}
 
@@ -78,6 +70,8 @@ def test_gradients_of_ones_own_are_cut_into_chunks():
     assert "sum of its elements" not in AllReduce([[1, 2], [3, 4]]).text
     assert words["w0c0"] == words["w1c0"] == "33"  # 1 + 2 + 10 + 20, as the algorithm cuts
     assert words["w0c1"] == words["w1c1"] == "132"
+    numbers = re.findall("worker 0: .+; worker 1: .+", widget.text)
+    assert [numbers[0], numbers[-1]] == ["worker 0: 3, 12; worker 1: 30, 120", "worker 0: 33, 132; worker 1: 33, 132"]
 
 
 @pytest.mark.parametrize("algorithm", ALL_REDUCE)
@@ -147,19 +141,15 @@ def test_a_measured_run_is_drawn_as_it_ran():
     assert widget.index == len(widget.steps) - 1
 
 
-def test_an_empty_run_is_refused_in_words():
-    with pytest.raises(ValueError, match="this run has none"):
-        Pipeline([])
-
-
 def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
     widget = Pipeline(schedule("1f1b", 2, 2, 2))
 
     assert "worker 1 takes micro-batch 1a forward" in widget.text
     assert "p = 1 stage, m = 2 micro-batches" in Pipeline(schedule("GPipe", 1, 2)).text
-    covers = [step["hot"]["now"] for step in Pipeline(schedule("1F1B", 4, 8)).steps[:-1]]
-    assert covers[0] == covers[1] == ["t0"]
-    assert len({id for (id,) in covers}) == len(covers) - 1
+    covers = [step["hot"]["now"] for step in Pipeline(schedule("1F1B", 4, 8)).steps[1:-1]]
+    assert len({id for (id,) in covers}) == len(covers)
+    with pytest.raises(ValueError, match="this run has none"):
+        Pipeline([])
     assert "15 units of time, of which a worker waits for 20 percent" in widget.text
     assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
     assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text
