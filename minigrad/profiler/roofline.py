@@ -285,11 +285,7 @@ def draw_roofline(
             along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
             lines.append((along - 5, along + 5, down))
             taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
-    has_shares = measured and x.end > RIGHT
-    shares = [f" {100 * share(p, machine):.0f} %" * has_shares for p in found]
-    names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(found)]
-    marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
-    tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
+    marks, tops = marks_of(found, machine, x, y, measured and x.end > RIGHT)
     parts += [
         *rings(before, found, x, y),
         *dots(marks, tops, taken, lines, x.end, measured),
@@ -308,6 +304,16 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
         a, b, c, d = (f"{corner.real:.1f},{corner.imag:.1f}" for corner in corners)
         circle = f'<circle cx="{start.real:.1f}" cy="{start.imag:.1f}" r="5"/>'
         yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
+
+
+def marks_of(
+    found: Sequence[Point], machine: Machine, x: Axis, y: Axis, has_shares: bool
+) -> tuple[list[Mark], dict[int, float]]:
+    """The dots of the ops that compute, slowest first, and the pixel of the roof above each."""
+    shares = [f" {100 * share(p, machine):.0f} %" * has_shares for p in found]
+    names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(found)]
+    marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
+    return marks, {i: y.at(machine.roof(found[i].intensity, in_cache(found[i], machine))) for _, i, *_ in marks}
 
 
 def dots(
@@ -340,8 +346,7 @@ def dots(
 def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place], end: float) -> str:
     """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
-    words = words if len(words) <= 36 else re.sub(r" \d+ %", "", words)
-    words = words if len(words) <= 36 else f"{len(heap)} ops"
+    words = next((each for each in (words, re.sub(r" \d+ %", "", words)) if len(each) <= 36), f"{len(heap)} ops")
     width, (_, _, x, y) = LETTER * len(words), heap[0]
     right = max(mark[2] for mark in heap) + 10
 

@@ -106,10 +106,7 @@ def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
 
 
 def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
-    """A row for each worker, in which its waits are hatched, with counts at its end; and a legend.
-
-    For each moment at which a task begins, there is a cover of the waits after it.
-    """
+    """A row for each worker, in which its waits are hatched, with counts at its end; and a legend."""
     rows, length = rows_of(tasks), makespan(tasks)
     typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
     wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
@@ -117,12 +114,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    parts = [
-        draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "") for t in waits
-    ]
-    for start in sorted({task.start for task in tasks}):
-        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{wide + LABEL}" height="{below - TOP}"'
-        parts.append(f'<rect class="mg-cover" data-id="t{start:g}" {place}/>')
+    parts = [*draw_waits(tasks, waits, one, below - TOP)]
     parts += [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
@@ -132,9 +124,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-        if kept:
-            parts.append(text("mg-number mg-dim mg-keeps", LABEL - 8, y + 25, f"keeps ≤ {kept[i]}"))
-            parts.append(draw_kept_activations([t for t in tasks if t.worker == i], one, y + 12 + STACK))
+        parts += draw_kept_activations([t for t in tasks if t.worker == i], one, y + 12 + STACK) * (kept != [])
     for t in tasks:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
@@ -152,13 +142,23 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     return compact(picture(title, LABEL + wide + RIGHT, below + 100, parts, look))
 
 
-def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> str:
+def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: float) -> Iterator[str]:
+    """The waits, and for each moment at which a task begins a cover of what comes after it."""
+    for t in waits:
+        yield draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "")
+    for start in sorted({task.start for task in tasks}):
+        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{3 * WIDE}" height="{high}"'
+        yield f'<rect class="mg-cover" data-id="t{start:g}" {place}/>'
+
+
+def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> list[str]:
     """The activations that a worker keeps, over time, as a stack on y: each from its forward to its backward."""
-    path, n = "", 0
+    path, n, most = "", 0, most_kept(task.step for task in tasks)
     for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks):
         n += change
         path += f"H{LABEL + time * one:.0f}V{y - n * 2 * STACK / len(tasks):.1f}"
-    return f'<path class="mg-stack" d="M{LABEL},{y}{path}z"/>'
+    words = text("mg-number mg-dim mg-keeps", LABEL - 8, y - 1, f"keeps ≤ {most}")
+    return [words, f'<path class="mg-stack" d="M{LABEL},{y}{path}z"/>']
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
