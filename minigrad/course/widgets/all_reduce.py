@@ -8,7 +8,7 @@ bytes that it has sent. A chunk is drawn as a glass, filled by the share of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import copysign, cos, pi, sin
+from math import cos, pi, sin
 
 import numpy as np
 
@@ -24,7 +24,7 @@ WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "add up", "hand on", "done")
 HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
 TANK = 9  # pixels: width of the part of a cell that fills
-HUES = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9"  # of the chunks
+HUES = [f'color="{hue}"' for hue in ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9")]  # of chunks
 LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
 Rounds = Sequence[Sequence[Message]]
 
@@ -168,11 +168,6 @@ def glass(look: str, frame: tuple[float, ...], words: str, tank: float = 0) -> s
     return f'<g {look}><path d="{around}"/><path class="mg-glass" d="{inside}"/>{words}</g>'
 
 
-def hue(chunks: Sequence[int]) -> str:
-    """The colour of a chunk as an attribute; "" for several chunks."""
-    return f'color="{HUES[chunks[0]]}"' if len(chunks) == 1 else ""
-
-
 def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]]) -> str:
     """The workers in this order around a ring, and the messages of each round."""
     n = len(order)
@@ -182,39 +177,36 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
     ways = {(m.source, m.to) for sent in rounds for m in sent}
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
+    for r, sent in enumerate(rounds, 1):
+        arrows = (message(m, at, 10 * ((m.to, m.source) in ways)) for m in sent)
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(arrows)}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
         drawn.append(text("mg-name mg-sign", z.real, y + 15, f"worker {i}"))
         for c, words in enumerate(held[i]):
             frame = round(x) + 8 + c * step, round(y) + 20, step - 3, 17
-            look = f'{hue([c])} data-id="{part(i, c)}"'
-            drawn.append(glass(look, frame, f'<title class="mg-value">{words}</title>'))
+            title = f'<title class="mg-value">{words}</title>'
+            drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, title))
         places = ",".join(f"{round(x) + 8 + (c + 0.5) * step - 1.5:g}" for c in range(n))
         drawn.append(f'<text class="mg-sign" x="{places}" y="{y + 49:.0f}">{"".join(map(str, range(n)))}</text>')
-    for r, sent in enumerate(rounds, 1):
-        arrows = (message(m, at, half, 10 * ((m.to, m.source) in ways)) for m in sent)
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(arrows)}</g>')
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
     drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
     return finish("Who sends what to whom", 480, 362, drawn, n)
 
 
-def edge(ahead: complex, aside: complex, half: float) -> complex:
-    """Where a line from `aside` of the middle of a worker's box leaves the box, if it goes `ahead`."""
-    x, y = (copysign(half, ahead.real) - aside.real), (copysign(HALF, ahead.imag) - aside.imag)
-    return aside + ahead * min(x / (ahead.real or 1e-9), y / (ahead.imag or 1e-9), key=abs)
+def message(m: Message, at: Sequence[complex], shift: float) -> str:
+    """An arrow `shift` pixels beside the line between two workers, what it carries, and a token that travels.
 
-
-def message(m: Message, at: Sequence[complex], half: float, shift: float) -> str:
-    """An arrow `shift` pixels beside the line between two workers, what it carries, and a token that travels."""
+    The boxes of the workers cover its ends.
+    """
     ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
-    tail, tip = (at[i] + edge(way, -shift * 1j * ahead, half) for i, way in ((m.source, ahead), (m.to, -ahead)))
+    tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
     words = f"chunks {chunks[0]}–{chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
     name, way, wide = tail + 0.34 * (tip - tail), tail - tip, 6.2 * len(words) - 4
-    head = "L".join(xy(tip - ahead * each) for each in (9 + 5j, 0, 9 - 5j))
+    head = "L".join(xy(tip + 0.32 * way - ahead * each) for each in (9 + 6j, 0, 9 - 6j))
     return (
-        f'<g {hue(chunks)}><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
+        f'<g {HUES[chunks[0]] * (len(chunks) == 1)}><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
         f'<path class="mg-cargo" d="M{xy(name - wide / 2)}h{wide:.0f}"/>'
         f'<text x="{name.real:.0f}" y="{name.imag + 4:.0f}">{words}</text>'
         f'<circle class="mg-token" cx="{tip.real:.0f}" cy="{tip.imag:.0f}" '
@@ -230,14 +222,14 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
     """What each worker holds of each chunk, a legend, and the bytes that each has sent."""
     n, wide = len(held), min(86, 352 // len(held))
     drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 12, f"chunk {c}") for c in range(n)]
-    drawn += [f'<path class="mg-bar" {hue([c])} d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
+    drawn += [f'<path class="mg-bar" {HUES[c]} d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
     for i, row in enumerate(held):
         y = 22 + i * ROW
         drawn.append(text("mg-number", LABEL - 8, y + 18, f"worker {i}"))
         for c, words in enumerate(row):
             label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide + TANK / 2, y + 18, words)
-            look = f'{hue([c])} data-id="{part(i, c)}"'
-            drawn.append(glass(look, (LABEL + c * wide + 2, y, wide - 4, ROW - 4), label, TANK))
+            frame = LABEL + c * wide + 2, y, wide - 4, ROW - 4
+            drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, label, TANK))
     y = 32 + n * ROW
     for k, (look, words) in enumerate(LEGEND.items()):
         x = (4, 140, 216, 318)[k]
@@ -266,8 +258,8 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
         for r, m in row:
             size = sum(sizes[m.part]) * scale
-            look = f'class="mg-sent" {hue(range(n)[m.part])} data-id="s{r}"'
-            drawn.append(f'<path {look} d="M{x:.0f},{y + 8}h{size - 1:.1f}"/>')
+            hue = HUES[range(n)[m.part][0]] * (m.part.stop - m.part.start == 1)
+            drawn.append(f'<path class="mg-sent" {hue} data-id="s{r}" d="M{x:.0f},{y + 8}h{size - 1:.1f}"/>')
             x += size
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
     note = '<tspan class="mg-dim"> (dashed: if worker 0 sent all)</tspan>'

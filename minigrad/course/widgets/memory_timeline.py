@@ -367,8 +367,7 @@ def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run,
     parts = [f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{end}"/>']
     parts += areas(names, entries, x, y, ghost)
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
-    at_first = f"transform: translateX({x.at(0.5):.6f}px)"
-    parts.append(f'<path class="mg-cursor" opacity="0" style="{at_first}" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
+    parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
     parts += strip(entries, x.at) + held
     return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
