@@ -285,7 +285,7 @@ def draw_roofline(
             along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
             lines.append((along - 5, along + 5, down))
             taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
-    marks, tops = marks_of(found, machine, x, y, measured and x.end > RIGHT)
+    marks, tops = spots(found, machine, x, y, measured and x.end > RIGHT)
     parts += [
         *rings(before, found, x, y),
         *dots(marks, tops, taken, lines, x.end, measured),
@@ -306,14 +306,12 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
         yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
 
 
-def marks_of(
-    found: Sequence[Point], machine: Machine, x: Axis, y: Axis, has_shares: bool
-) -> tuple[list[Mark], dict[int, float]]:
-    """The dots of the ops that compute, slowest first, and the pixel of the roof above each."""
-    shares = [f" {100 * share(p, machine):.0f} %" * has_shares for p in found]
-    names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(found)]
-    marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
-    return marks, {i: y.at(machine.roof(found[i].intensity, in_cache(found[i], machine))) for _, i, *_ in marks}
+def spots(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, shown: bool) -> tuple[list[Mark], dict[int, float]]:
+    """The dots of the ops that compute, slowest first, and the pixel of each roof. `shown`: the shares too."""
+    shares = [f" {100 * share(p, machine):.0f} %" * shown for p in ops]
+    names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(ops)]
+    marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(ops) if p.flops]
+    return marks, {i: y.at(machine.roof(ops[i].intensity, in_cache(ops[i], machine))) for _, i, *_ in marks}
 
 
 def dots(

@@ -186,8 +186,7 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
         drawn.append(text("mg-name mg-sign", z.real, y + 15, f"worker {i}"))
         for c, words in enumerate(held[i]):
             frame = round(x) + 8 + c * step, round(y) + 20, step - 3, 17
-            title = f'<title class="mg-value">{words}</title>'
-            drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, title))
+            drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, f'<title class="mg-value">{words}</title>'))
         places = ",".join(f"{round(x) + 8 + (c + 0.5) * step - 1.5:g}" for c in range(n))
         drawn.append(f'<text class="mg-sign" x="{places}" y="{y + 49:.0f}">{"".join(map(str, range(n)))}</text>')
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
@@ -196,10 +195,7 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
 
 
 def message(m: Message, at: Sequence[complex], shift: float) -> str:
-    """An arrow `shift` pixels beside the line between two workers, what it carries, and a token that travels.
-
-    The boxes of the workers cover its ends.
-    """
+    """An arrow from under one box to under another, `shift` pixels aside, what it carries, and a token that travels."""
     ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
     tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
     words = f"chunks {chunks[0]}–{chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"

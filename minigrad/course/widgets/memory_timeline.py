@@ -56,14 +56,12 @@ FEW = 2  # makers of arrays that are named
 WIDE = 590  # pixels: the right end of the axis, but on a phone
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
+Run = tuple[Any, Sequence[Moment]]  # its switches, and its moments
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
     "the whole backward program is done. So the peak may be higher than without a plan"
 )
-
-
-Run = tuple[Any, Sequence[Moment]]  # its switches, and its moments
 
 
 class Switches(NamedTuple):
@@ -363,9 +361,8 @@ def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run,
     y = upwards(0, most * SPACE, label, words=compact)
     height = y.at(peak)
     y = replace(y, marks=[tick for tick in y.ticks if abs(y.at(tick) - height + 4) > 22])
-    ghost = outline(*other, entries, x, y) if other[1] is not entries else []
     parts = [f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{end}"/>']
-    parts += areas(names, entries, x, y, ghost)
+    parts += areas(names, entries, x, y, outline(*other, entries, x, y) * (other[1] is not entries))
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
     parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
@@ -373,18 +370,10 @@ def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run,
     return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
 
 
-def phases_of(entries: Sequence[Moment]) -> list[tuple[str, int]]:
-    """Each phase of a run, with its number of moments."""
-    return [(phase, len([*group])) for phase, group in groupby(entries, lambda entry: entry.phase)]
-
-
 def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> list[str]:
-    """The total of another run as a dashed line with its name: phase by phase over this run, if both have the same."""
-    mine, others = phases_of(entries), phases_of(run)
-    if len(mine) != len(others):
-        mine, others = [("", len(entries))], [("", len(run))]
-    ends = accumulate((n / m for (_, n), (_, m) in zip(mine, others) for _ in range(m)), initial=0.0)
-    path = stairs([x.at(end) for end in ends], [y.at(moment.total) for moment in run])
+    """The total of another run as a dashed line with its name. It is stretched to the length of this run."""
+    ends = [x.at(k * len(entries) / len(run)) for k in range(len(run) + 1)]
+    path = stairs(ends, [y.at(moment.total) for moment in run])
     words = f"{name}: peak {compact(max(moment.total for moment in run))}"
     sample = f"M{x.end - text_width(words, 12) - 28:.0f},{TOP - 8}h24"
     return [f'<path class="mg-other" d="{sample}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
@@ -399,8 +388,7 @@ def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, gh
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
         words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
-        on_top = [edge[-1] for edge in edges if edge[i + 1] - edge[-1] < 1 < edge[i] - edge[-1] - 4]
-        tops = [top for top in on_top if top > TOP + 20]  # with room for the name above
+        tops = [e[-1] for e in edges if e[i + 1] - e[-1] < 1 < e[i] - e[-1] - 4 and e[-1] > TOP + 20]  # room above it
         if words == MARKS[i] and tops:
             k, half = [edge[-1] for edge in edges].index(min(tops)), text_width(name, 12) / 2
             labels.append(text("mg-sign mg-halo", min(max(ends[k], LEFT + half), ends[-1] - half), min(tops) - 6, name))
@@ -425,7 +413,8 @@ def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
     """The phases of the run as boxes below the axis, named where there is room."""
     parts, k = [], 0
-    for phase, n in phases_of(entries):
+    for phase, group in groupby(entries, lambda entry: entry.phase):
+        n = len(list(group))
         left, right = at(k), at(k + n)
         k += n
         word = phase if right - left > 7 * len(phase) else ""
