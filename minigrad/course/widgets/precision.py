@@ -31,7 +31,6 @@ from .widget import javascript
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
-ZONES = "→ 0", "fewer", "normal", "→ ∞"  # each fate, in the picture
 RULER = 9  # pixels: height of the bits that a number keeps, above the zones
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 
@@ -234,10 +233,10 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
     fate, found = fates(format, gradients, k), counts(format, gradients, k)
     # From half of the smallest number, a gradient rounds up to it.
     ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest - 1, format.normal, format.end, x.high)]
-    bits = "0 bits", f"1–{format.bits - 1} bits", f"{format.bits} bits", ""
+    zones = ("→ 0", "0 bits"), ("fewer", f"1–{format.bits - 1} bits"), ("normal", f"{format.bits} bits"), ("→ ∞", "")
     parts = [
-        draw_zone(series, x.at(start), x.at(end), [word, kept, compact(n) if n > 99_999 else f"{n:,}"])
-        for series, start, end, word, kept, n in zip(SERIES, ends, ends[1:], ZONES, bits, found)
+        draw_zone(series, x.at(start), x.at(end), [*words, compact(n) if n > 99_999 else f"{n:,}"])
+        for series, start, end, words, n in zip(SERIES, ends, ends[1:], zones, found)
         if start < end
     ]
     first, all_bits, end = map(x.at, ends[1:4])
