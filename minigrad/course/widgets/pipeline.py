@@ -132,7 +132,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
         parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
     parts.append(text("mg-name", 4, below + 28, name))
-    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch" + ", stack = activations kept" * (kept != [])))
+    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch" + ", stack = activations kept" * bool(kept)))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
     twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and kept != [])
@@ -146,7 +146,7 @@ def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: f
     for t in waits:
         yield draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "")
     for start in sorted({task.start for task in tasks}):
-        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{3 * WIDE}" height="{high}"'
+        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{(makespan(tasks) - start) * one:.0f}" height="{high}"'
         yield f'<rect class="mg-cover" data-id="t{start:g}" {place}/>'
 
 
