@@ -171,9 +171,9 @@ def area(series: int, ends: Sequence[float], tops: Sequence[float]) -> str:
     return f'<path class="mg-area mg-s{series}" data-series="{series}" d="{stairs(ends, tops)}V{BOTTOM}z"/>'
 
 
-def stairs(ends: Sequence[float], tops: Sequence[float], bottom: float = BOTTOM) -> str:
-    """A path up from the bottom: the k-th step reaches from ends[k] to ends[k + 1], and up to tops[k], in pixels."""
-    path, k = f"M{ends[0]:.1f},{bottom}", 0
+def stairs(ends: Sequence[float], tops: Sequence[float]) -> str:
+    """A path up from the axis: the k-th step reaches from ends[k] to ends[k + 1], and up to tops[k], in pixels."""
+    path, k = f"M{ends[0]:.1f},{BOTTOM}", 0
     for top, same in groupby(tops):
         k += len([*same])
         path += f"V{top:.4g}H{ends[k]:.4g}"
