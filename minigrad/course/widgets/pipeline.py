@@ -21,7 +21,7 @@ from .widget import HERE
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 720, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 14, 110  # pixels: row names, time labels, row height, in it, counts
+LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 18, 110  # pixels: row names, time labels, row height, in it, counts
 
 
 class Pipeline(Film):
