@@ -167,12 +167,17 @@ def line(look: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def area(series: int, ends: Sequence[float], tops: Sequence[float]) -> str:
-    """A series from the axis up: the k-th step reaches from ends[k] to ends[k + 1], and up to tops[k], in pixels."""
-    path, k = "", 0
+    """A series from the axis up, as stairs()."""
+    return f'<path class="mg-area mg-s{series}" data-series="{series}" d="{stairs(ends, tops)}V{BOTTOM}z"/>'
+
+
+def stairs(ends: Sequence[float], tops: Sequence[float]) -> str:
+    """A path up from the axis: the k-th step reaches from ends[k] to ends[k + 1], and up to tops[k], in pixels."""
+    path, k = f"M{ends[0]:.1f},{BOTTOM}", 0
     for top, same in groupby(tops):
         k += len([*same])
         path += f"V{top:.4g}H{ends[k]:.4g}"
-    return f'<path class="mg-area mg-s{series}" data-series="{series}" d="M{ends[0]:.1f},{BOTTOM}{path}V{BOTTOM}z"/>'
+    return path
 
 
 def legend(names: dict[int, str], letters: str, top: int) -> tuple[list[str], int]:

@@ -10,10 +10,12 @@ Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from itertools import product
 from math import atan2, degrees, hypot
 from operator import itemgetter
 from typing import Any
@@ -22,7 +24,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..draw.charts import BOTTOM, LEFT, TOP, Axis, Report, across, chart, compact, decades, upwards
+from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import number, shorten, took
@@ -101,6 +103,11 @@ class Point:
     intensity = property(lambda self: self.flops / self.nbytes, doc="FLOPs a byte.")
     speed = property(lambda self: self.flops / self.seconds, doc="FLOPs a second.")
 
+    def faster_peer(self, every: Sequence[Point]) -> Point | None:
+        """The fastest op that moves at least as many bytes in under half the time, so memory cannot bound this op."""
+        peers = [p for p in every if p.name != self.name and p.nbytes > 0.99 * self.nbytes]
+        return min((p for p in peers if p.seconds < self.seconds / 2), key=lambda p: p.seconds, default=None)
+
 
 def in_cache(point: Point, machine: Machine) -> bool:
     """Whether a point's arrays are in the cache: they are small enough, or its op is faster than main memory allows."""
@@ -117,16 +124,16 @@ def share(point: Point, machine: Machine) -> float:
     return float(point.speed / machine.roof(point.intensity, cached))
 
 
-def bottleneck(point: Point, machine: Machine) -> str:
-    """A point's bottleneck: call, memory, cache or arithmetic; "neither" if it is near no roof."""
+def bottleneck(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
+    """A point's bottleneck: call, memory, cache, arithmetic; "neither": no roof is near, or it has a faster_peer()."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
     if share(point, machine) < NEAR:
         return "neither"
-    if machine.roof(point.intensity, cached) < machine.peak:
-        return "cache" if cached else "memory"
-    return "arithmetic"
+    if machine.roof(point.intensity, cached) == machine.peak:
+        return "arithmetic"
+    return "neither" if point.faster_peer(every) else "cache" if cached else "memory"
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,6 +150,7 @@ class Roofline(Report):
 
     title = property(lambda self: f"The roofline of {self.name or 'this machine'}")
     summary = property(lambda self: self.machine.summary)
+    every = property(lambda self: [p for each in self.points.values() for p in each], doc="The ops of all graphs.")
 
     @property
     def tables(self) -> list[Table]:
@@ -156,13 +164,12 @@ class Roofline(Report):
         if len(found) > rows:
             part = sum(p.seconds for _, p in found[:rows]) / sum(p.seconds for _, p in found)
             note += f" The {rows} slowest ops take {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
-        return Table(HEAD, [cells(i, point, self.machine) for i, point in found[:rows]], note)
+        return Table(HEAD, [cells(i, point, self.machine, self.every) for i, point in found[:rows]], note)
 
     @property
     def charts(self) -> list[str]:
         """The roofs, and the ops after the compiler's passes as dots."""
-        every = [point for each in self.points.values() for point in each]
-        return [draw_roofline(self.points.get(COMPILED, ()), self.machine, *axes(every, self.machine))]
+        return [draw_roofline(self.points.get(COMPILED, ()), self.machine, *axes(self.every, self.machine))]
 
 
 def slowest(found: Sequence[Point]) -> list[tuple[int, Point]]:
@@ -230,19 +237,19 @@ def float_of(graph: Graph) -> np.dtype:
 # -- drawing -----------------------------------------------------------------------------------------------
 
 
-def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
+def cells(i: int, point: Point, machine: Machine, every: Sequence[Point]) -> tuple[Any, ...]:
     """A row of the table. It starts with the number of the op's dot in the picture."""
     of_roof = f" {share(point, machine):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bottleneck(point, machine) + of_roof
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bottleneck(point, machine, every) + of_roof
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
-    """Axes of whole decades around all points, the ridge and the peak: the same for both graphs."""
+    """Axes around all points, the ridge and the peak, for both graphs: whole decades across, and no empty ones up."""
     computing = [point for point in found if point.flops]
     x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
-    speeds = [*(point.speed for point in computing), 2 * machine.peak, machine.roof(x.low)]  # room for words
-    return x, decades(speeds, upwards, "FLOPs a second", compact)
+    speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
+    return x, upwards(0.3 * min(speeds), 3 * max(speeds), "FLOPs a second", log=True, words=compact)  # room for words
 
 
 def draw_roofline(
@@ -250,8 +257,9 @@ def draw_roofline(
 ) -> str:
     """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes.
 
-    A roof that bounds no op is faint. Without measured times, each op is a vertical line up to its bound. Ops
-    `before` fusion that are not in `found` are rings, each with a line to the op that it became part of.
+    The roof of fewer ops is faint. A dotted line goes from each op up to its roof; in a wide picture its name has its
+    share of that roof. Without measured times, each op is a vertical line up to its bound. Ops `before` fusion that
+    are not in `found` are rings, each with a line to the op that it became part of.
     """
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
     parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
@@ -263,12 +271,12 @@ def draw_roofline(
     notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]
     notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, f"peak {rate(machine.peak)}"))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
-    binding = {in_cache(p, machine) or machine.cache <= machine.memory for p in found if p.flops}
+    cached = [in_cache(p, machine) for p in found if p.flops]
     roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
     for speed, look, ridge, name, shift in [(machine.memory, "", high, "main memory", 15), *roofs]:
         wide, tall = ridge - x.start, y.at(min(speed * x.low, machine.peak)) - y.at(machine.peak)
         path = f"M{x.end},{y.at(machine.peak):.1f}H{ridge:.1f}l{-wide:.1f},{tall:.1f}"
-        weak = " mg-weak" * (len(roofs) > 0 and binding == {not look})
+        weak = " mg-weak" * (len(roofs) > 0 and (2 * sum(cached) > len(cached)) == (not look))
         parts.append(f'<path class="mg-roof{look}{weak}" data-id="{name}" d="{path}"/>')
         words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
         turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
@@ -277,8 +285,7 @@ def draw_roofline(
             along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
             lines.append((along - 5, along + 5, down))
             taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
-    marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
-    tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
+    marks, tops = spots(found, machine, x, y, measured and x.end > RIGHT)
     parts += [
         *rings(before, found, x, y),
         *dots(marks, tops, taken, lines, x.end, measured),
@@ -299,6 +306,14 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
         yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
 
 
+def spots(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, shown: bool) -> tuple[list[Mark], dict[int, float]]:
+    """The dots of the ops that compute, slowest first, and the pixel of each roof. `shown`: the shares too."""
+    shares = [f" {100 * share(p, machine):.0f} %" * shown for p in ops]
+    names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(ops)]
+    marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(ops) if p.flops]
+    return marks, {i: y.at(machine.roof(ops[i].intensity, in_cache(ops[i], machine))) for _, i, *_ in marks}
+
+
 def dots(
     marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place], roofs: list[Place], end: float, measured: bool
 ) -> list[str]:
@@ -314,6 +329,8 @@ def dots(
             heaps.append(heap := [])
         heap.append(mark)
     taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
+    for _, i, x, y in marks:  # the lines up to the roofs, or from the axis, in pieces
+        taken += [(x - 4, x + 4, k + 4.0) for k in range(*map(int, (tops[i], y) if measured else (y, BOTTOM)), 8)]
     names, drawn = [place_label(heap, taken, roofs, end) for heap in heaps], list[str]()
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
@@ -327,21 +344,22 @@ def dots(
 def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place], end: float) -> str:
     """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
-    words = words if len(words) <= 30 else f"{len(heap)} ops"
+    words = next((each for each in (words, re.sub(r" \d+ %", "", words)) if len(each) <= 36), f"{len(heap)} ops")
     width, (_, _, x, y) = LETTER * len(words), heap[0]
     right = max(mark[2] for mark in heap) + 10
 
     def is_free(left: float, at: float, width: float = 1.0, places: Sequence[Place] = taken, near: float = 12) -> bool:
-        return not any(start < left + width and left < end and abs(at - o) < near for start, end, o in places)
+        return not any(start < left + width + 3 and left < end + 3 and abs(at - o) < near for start, end, o in places)
 
     sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
     spots = [(side, y + 4 + 13 * n, max(side - x, x - side - width)) for n in range(-8, 9) for side in sides]
     ranks = [(not is_free(left, at - 4, width, roofs, 7), abs(at - y) + away, left, at) for left, at, away in spots]
-    for *_, left, at in sorted(ranks):
+    for may_cross, (*_, left, at) in product((False, True), sorted(ranks)):
         is_inside = left > LEFT and left + width < end and TOP + 8 < at < BOTTOM - 2
         is_beside, to = at == y + 4 and left in sides[:2], left - 2 if left > x else left + width + 2
         line = [(x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside]
-        if is_inside and is_free(left, at, width) and all(is_free(*spot) for spot in line):
+        line = [spot for spot in line if hypot(spot[0] - x, spot[1] - 4 - y) > 14]  # beyond the dot itself
+        if is_inside and is_free(left, at, width) and (may_cross or all(is_free(*spot) for spot in line)):
             taken.append((left, left + width, at))
             lead = f"M{x:.1f},{y:.1f}L{to:.1f},{at - 4:.1f}"
             return f'<path class="mg-rule" d="{lead}"/>' * (not is_beside) + text("mg-halo", left, at, words)

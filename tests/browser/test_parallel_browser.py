@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from minigrad.course.widgets import AllReduce, Pipeline
+from minigrad.course.widgets.all_reduce import HUES
 from tests.browser.conftest import press
 
 NOTEBOOK, PHONE = {"width": 1074, "height": 768}, {"width": 420, "height": 800}
@@ -39,6 +40,9 @@ def test_messages_travel_and_chunks_fill_with_what_they_carry(show, motion):
     assert (token.evaluate(MOVED) > 1) == (motion == "no-preference")
     assert page.locator(".mg-round").evaluate_all(SHOWN) == ["r1"]
     assert page.locator("[data-id=r1] text").all_text_contents() == ["chunk 2", "chunk 3", "chunk 0", "chunk 1"]
+    arrows = page.locator("[data-id=r1] > g")
+    assert [f'color="{arrow.get_attribute("color")}"' for arrow in arrows.all()] == [HUES[c] for c in (2, 3, 0, 1)]
+    assert page.locator(".mg-round ~ .mg-worker").count() == 4  # which cover the ends of the arrows
     page.wait_for_function(
         "([glass, high]) => glass.getBoundingClientRect().height > 1.9 * high", arg=[glasses.element_handle(), before]
     )
@@ -66,15 +70,18 @@ def test_the_bubble_is_hatched_and_counted_and_can_be_read_on_a_phone(show):
     assert page.locator(".mg-outlined").count() == 32  # the plan
     bar, label = (page.locator(f"[data-id=f0-0-0] {part}").bounding_box() for part in (".mg-frame", "text"))
     assert bar["width"] >= 2 * label["width"]  # in bars of 10 pixels the digits stood side by side
-    assert page.locator(".mg-idle").evaluate_all(SHOWN) == [""]  # the legend's
+    cover, first = page.locator(".mg-cover.mg-now"), page.locator(".mg-idle").first
+    assert cover.bounding_box()["x"] <= first.bounding_box()["x"]  # of the bubble nothing is seen
     press(page, "ArrowRight", times=4)
+    assert cover.get_attribute("data-id") == "t3"
     assert counts.all_text_contents() == ["", "1", "2", "3"]
     page.keyboard.press("End")
 
+    assert cover.count() == 0
     assert counts.all_text_contents() == ["9 of 21"] * 4
     assert page.locator("[data-id=all]").text_content() == "36 of 84 idle: 42.9 %"
     assert page.locator("[data-scrolls]").count() == 1
     page.set_viewport_size(NOTEBOOK)
     assert page.locator(".mg-widget").bounding_box()["height"] <= 520
-    assert page.locator(".mg-keeps:visible").all_text_contents() == ["keeps", *["≤ 4"] * 4]
+    assert page.locator(".mg-keeps:visible").all_text_contents() == ["keeps ≤ 4"] * 4
     assert page.locator(".mg-sizes").text_content() == "p = 4 stages, m = 4 micro-batches; backward takes 2"

@@ -11,8 +11,9 @@ from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedule
+from minigrad.course.widgets.memory_timeline import WIDE
 from minigrad.course.widgets.precision import power
-from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH
+from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH, compact
 from minigrad.profiler.machine import Machine
 from tests.browser.conftest import press
 
@@ -99,7 +100,7 @@ def test_memory_shows_the_bytes_of_each_moment_of_each_run(opened, films):
         page.locator(".mg-widget").focus()
         for key, at in (("Home", 0), ("ArrowRight", 1), ("End", len(entries) - 1), ("ArrowLeft", len(entries) - 2)):
             page.keyboard.press(key)
-            assert cursor(page) == pytest.approx(LEFT + (RIGHT - LEFT) * (at + 0.5) / len(entries), abs=0.1)
+            assert cursor(page) == pytest.approx(LEFT + (WIDE - LEFT) * (at + 0.5) / len(entries), abs=0.1)
             assert words(page, "total") == f"{entries[at].total:,}"
             assert words(page, "3") == f"{entries[at].live[3]:,}"
             expect(page.locator(".mg-say")).to_have_text(widget.scripts[n][at]["say"])
@@ -115,13 +116,25 @@ def test_the_areas_of_memory_are_as_high_as_the_bytes_are_many(opened, films):
     assert (BOTTOM - top) / (BOTTOM - TOP) == pytest.approx(share, abs=0.01)
 
 
+def test_memory_outlines_the_run_without_the_switches_beside_a_chart_of_most_of_the_width(opened, films):
+    """The chart had a third of the width, and nothing in it said what a switch changes."""
+    page = opened("memory", viewport={"width": 1074, "height": 768}).page
+    chart, *tables = (page.locator(part).bounding_box() for part in ("svg.mg-chart", ".mg-numbers", ".mg-runs"))
+    assert chart["width"] >= 0.57 * 1050
+    assert tables[0]["x"] == tables[1]["x"] > chart["x"] + chart["width"]
+    for chosen, other in ((), "whole batch, eager, checkpoints"), ((1, 1), "whole batch, eager"):
+        choose(page, *chosen)
+        (peak,) = (peak for way, peak in films["memory"].peaks.items() if str(way) == other)
+        expect(page.locator(".mg-other + text")).to_have_text(f"{other}: peak {compact(peak)}")
+
+
 def test_memory_says_whose_bytes_the_reader_points_at(opened, films):
     page, widget = opened("memory").page, films["memory"]
     entries = next(iter(widget.runs.values()))
     k = max(range(len(entries)), key=lambda k: entries[k].total)
     line, chart = page.locator(".mg-who"), page.locator(".mg-chart").bounding_box()
-    scale = chart["width"] / WIDTH
-    x = LEFT + (RIGHT - LEFT) * (k + 0.5) / len(entries)
+    scale = chart["width"] / (WIDE + WIDTH - RIGHT)
+    x = LEFT + (WIDE - LEFT) * (k + 0.5) / len(entries)
     page.mouse.move(chart["x"] + scale * x, chart["y"] + scale * (BOTTOM - 2))
 
     expect(line).to_contain_text(f"Moment {k}, parameters: {entries[k].live[0]:,} bytes = ")

@@ -22,8 +22,10 @@ from .widget import HERE
 
 WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "add up", "hand on", "done")
-HALF, LABEL, ROW, THIN, BAR = 22, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
-LEGEND = {"k1": "part of the sum", "k1 mg-source": "sent", "k1 mg-hot": "received", "forward": "complete"}
+HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
+TANK = 9  # pixels: width of the part of a cell that fills
+HUES = [f'color="{hue}"' for hue in ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9")]  # of chunks
+LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
 Rounds = Sequence[Sequence[Message]]
 
 
@@ -43,8 +45,19 @@ class AllReduce(Film):
         choices = [Choice("workers", [str(len(sizes)) for _, sizes, _ in runs]), Choice("algorithm", [*ALL_REDUCE])]
         reels = [reel(*runs[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
         super().__init__("All-reduce by messages", PHASES, reels, choices if gradients is None else choices[1:])
+        self.held = [runs[w][0] for w, _ in combinations(choices)]
         if gradients is None:
             self.choice = [WORKERS.index(4), 0]
+
+    @property
+    def text(self) -> str:
+        """All steps in words, each followed by the numbers that each worker holds."""
+        lines, held = super().text.splitlines(), self.held[self.number]
+        for k in range(len(lines)):
+            now = state_after(self.steps[: k + 1])[0]
+            rows = ((now.get(part(i, c), short(x)) for c, x in enumerate(row)) for i, row in enumerate(held))
+            lines[k] += "\n   " + "; ".join(f"worker {i}: {', '.join(row)}" for i, row in enumerate(rows))
+        return "\n".join(lines)
 
     @property
     def svg(self) -> str:
@@ -148,10 +161,11 @@ def summed_up(sent: int, rounds: int, most: int, whole: int, n: int) -> str:
 # -- the pictures ---------------------------------------------------------------------------------------
 
 
-def glass(id: str, frame: tuple[float, ...], words: str, look: str = "k1") -> str:
-    path = "M{:g},{:g}h{:g}v{:g}H{:g}z".format(*frame, frame[0])
-    paths = f'<path class="mg-glass" d="{path}"/><path class="mg-frame" d="{path}"/>'
-    return f'<g class="mg-{look}" data-id="{id}">{paths}{words}</g>'
+def glass(look: str, frame: tuple[float, ...], words: str, tank: float = 0) -> str:
+    """A part with a frame, of which the left `tank` pixels fill, or all of it. At first it is 1 / n full."""
+    path = "M{0:g},{1:g}h{2:g}v{3:g}h-{2:g}z"
+    around, inside = (path.format(*frame[:2], wide, frame[3]) for wide in (frame[2], tank or frame[2]))
+    return f'<g {look}><path d="{around}"/><path class="mg-glass" d="{inside}"/>{words}</g>'
 
 
 def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]]) -> str:
@@ -159,38 +173,40 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
     n = len(order)
     step, angles = max(14, 64 // n), {worker: 2 * pi * k / n for k, worker in enumerate(order)}
     half = n * step / 2 + 7
-    at = [complex(240 + 190 * sin(angles[i]), 202 - 135 * cos(angles[i])) for i in range(n)]
+    at = [complex(240 + 190 * sin(angles[i]), 202 - 132 * cos(angles[i])) for i in range(n)]
+    ways = {(m.source, m.to) for sent in rounds for m in sent}
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
+    for r, sent in enumerate(rounds, 1):
+        arrows = (message(m, at, 10 * ((m.to, m.source) in ways)) for m in sent)
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(arrows)}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
         drawn.append(text("mg-name mg-sign", z.real, y + 15, f"worker {i}"))
         for c, words in enumerate(held[i]):
-            frame = round(x) + 8 + c * step, round(y) + 20, step - 3, 19
-            drawn.append(glass(part(i, c), frame, f'<title class="mg-value">{words}</title>'))
-    for r, sent in enumerate(rounds, 1):
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(message(m, at, half) for m in sent)}</g>')
+            frame = round(x) + 8 + c * step, round(y) + 20, step - 3, 17
+            drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, f'<title class="mg-value">{words}</title>'))
+        places = ",".join(f"{round(x) + 8 + (c + 0.5) * step - 1.5:g}" for c in range(n))
+        drawn.append(f'<text class="mg-sign" x="{places}" y="{y + 49:.0f}">{"".join(map(str, range(n)))}</text>')
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
     drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
     return finish("Who sends what to whom", 480, 362, drawn, n)
 
 
-def message(m: Message, at: Sequence[complex], half: float) -> str:
-    """An arrow beside the line between two workers, the name of what it carries, and a token that travels."""
-    n, ahead = len(at), (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source])
-    gap = 4 + min(half / (abs(ahead.real) or 1e-9), HALF / (abs(ahead.imag) or 1e-9))
-    tail, tip = at[m.source] + ahead * (gap - 8j), at[m.to] - ahead * (gap + 8j)
-    chunks = [*map(str, range(n)[m.part])]
+def message(m: Message, at: Sequence[complex], shift: float) -> str:
+    """An arrow from under one box to under another, `shift` pixels aside, what it carries, and a token that travels."""
+    ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
+    tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
     words = f"chunks {chunks[0]}–{chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
-    name, way, wide = tail + 0.28 * (tip - tail), tail - tip, 6.2 * len(words) - 4
-    head = "L".join(xy(tip - ahead * each) for each in (9 + 5j, 0, 9 - 5j))
+    name, way, wide = tail + 0.34 * (tip - tail), tail - tip, 6.2 * len(words) - 4
+    head = "L".join(xy(tip + 0.32 * way - ahead * each) for each in (9 + 6j, 0, 9 - 6j))
     return (
-        f'<path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
+        f'<g {HUES[chunks[0]] * (len(chunks) == 1)}><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
         f'<path class="mg-cargo" d="M{xy(name - wide / 2)}h{wide:.0f}"/>'
-        f"{text('mg-sign', name.real, name.imag + 4, words)}"
+        f'<text x="{name.real:.0f}" y="{name.imag + 4:.0f}">{words}</text>'
         f'<circle class="mg-token" cx="{tip.real:.0f}" cy="{tip.imag:.0f}" '
-        f'style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"/>'
+        f'style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"/></g>'
     )
 
 
@@ -201,17 +217,19 @@ def xy(z: complex) -> str:
 def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]) -> str:
     """What each worker holds of each chunk, a legend, and the bytes that each has sent."""
     n, wide = len(held), min(86, 352 // len(held))
-    drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 14, f"chunk {c}") for c in range(n)]
+    drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 12, f"chunk {c}") for c in range(n)]
+    drawn += [f'<path class="mg-bar" {HUES[c]} d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
     for i, row in enumerate(held):
         y = 22 + i * ROW
         drawn.append(text("mg-number", LABEL - 8, y + 18, f"worker {i}"))
         for c, words in enumerate(row):
-            label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide, y + 18, words)
-            drawn.append(glass(part(i, c), (LABEL + c * wide + 2, y, wide - 4, ROW - 4), label))
+            label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide + TANK / 2, y + 18, words)
+            frame = LABEL + c * wide + 2, y, wide - 4, ROW - 4
+            drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, label, TANK))
     y = 32 + n * ROW
     for k, (look, words) in enumerate(LEGEND.items()):
         x = (4, 140, 216, 318)[k]
-        drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
+        drawn.append(glass(f'class="mg-{look}" data-id=""', (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words)))
     drawn += wire(rounds, sizes, y + 46)
     return finish("What each worker holds, and has sent", LABEL + BAR + 184, y + 68 + n * THIN, drawn, n)
 
@@ -224,21 +242,21 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
     """A bar for each worker: the bytes of each round. The outline: worker 0's bytes if it sent the sum to all."""
     n = len(sizes)
     naive = sum(sizes) * (n - 1)
-    sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]
-    most = max(map(sum, sent))
-    scale = BAR / max(naive, most)
-    total = f'<tspan class="mg-name" data-id="total">0 of {sum(map(sum, sent)):,} bytes sent</tspan>'
+    sent = [[(r, m) for r, each in enumerate(rounds, 1) for m in each if m.source == i] for i in range(n)]
+    most = max(sum(sum(sizes[m.part]) for _, m in row) for row in sent)
+    scale, total = BAR / max(naive, most), sum(sum(sizes[m.part]) for each in rounds for m in each)
+    whole = f'<tspan class="mg-name" data-id="total">0 of {total:,} bytes sent</tspan>'
     alone = f'<tspan class="mg-dim">; if worker 0 sent all: {naive:,}</tspan>' * (most < naive)
     drawn = [f'<text class="mg-message" x="4" y="{top - 8}">Each sends ≤ {most:,} bytes{alone}</text>']
     outline = f'<rect class="mg-naive" x="{LABEL}" y="{top}" width="{naive * scale:.1f}" height="16"/>'
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
-        for r, size in enumerate(row, 1):
-            if size:
-                path = f"M{x:.0f},{y + 8}h{size * scale - 1:.1f}"
-                drawn.append(f'<path class="mg-sent" data-id="s{r}" d="{path}"/>')
-            x += size * scale
+        for r, m in row:
+            size = sum(sizes[m.part]) * scale
+            hue = HUES[range(n)[m.part][0]] * (m.part.stop - m.part.start == 1)
+            drawn.append(f'<path class="mg-sent" {hue} data-id="s{r}" d="M{x:.0f},{y + 8}h{size - 1:.1f}"/>')
+            x += size
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
     note = '<tspan class="mg-dim"> (dashed: if worker 0 sent all)</tspan>'
-    return [*drawn, outline, f'<text x="4" y="{top + n * THIN + 16}">{total}{note}</text>']
+    return [*drawn, outline, f'<text x="4" y="{top + n * THIN + 16}">{whole}{note}</text>']

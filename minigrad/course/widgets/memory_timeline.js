@@ -10,7 +10,7 @@
 //   verdict  the sentences about the whole run, said at its end
 //   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches; `way`, the words
 //            of this one
-//   plot     left, right, top and bottom of the plot, and the bytes at its top
+//   plot     left, top and bottom of the plot, and the bytes at its top
 
 const PHASES = ["start", "forward", "backward", "update", "end"];
 const MARKS = "POIGSAWD*"; // of the consumers, as in the chart
@@ -32,8 +32,9 @@ function unpack(film) {
 }
 
 function decorate(f, n, root) {
-  const { live, plot: [left, right] } = f.film;
+  const { live, plot: [left] } = f.film, svg = root.querySelector("svg.mg-chart"), right = rightOf(svg);
   const x = left + (right - left) * (n + 0.5) / live.length;
+  if (svg.querySelector("[data-series]:not([d])")) drawAreas(f.film, svg);
   root.querySelector(".mg-cursor").style.transform = `translateX(${x}px)`;
   const future = root.querySelector(".mg-future");
   future.setAttribute("x", x);
@@ -50,6 +51,15 @@ function decorate(f, n, root) {
   point(f, f.consumer, n);
 }
 
+const rightOf = (svg) => svg.viewBox.baseVal.width - 12; // the end of the plot
+function drawAreas({ live, plot: [left, top, bottom, most] }, svg) {
+  const wide = (rightOf(svg) - left) / live.length, high = (bottom - top) / most;
+  for (const part of svg.querySelectorAll("[data-series]")) {
+    const tops = live.map((each) => bottom - high * sum(each.slice(0, Number(part.dataset.series) + 1)));
+    part.setAttribute("d", `M${left},${bottom}${tops.map((y, k) => `V${y}H${left + wide * (k + 1)}`).join("")}V${bottom}z`);
+  }
+}
+
 // The bytes of each consumer now and at the peak; it is the legend of the chart.
 function numbersHTML({ film: { names, live } }) {
   const peak = live.reduce((most, each) => (sum(each) > sum(most) ? each : most));
@@ -64,27 +74,24 @@ const swatch = (i) => `
 
 // The peak of each run: bars that choose it, in a row for each number of micro-batches.
 function runsHTML({ film: { runs, way } }) {
-  const most = Math.max(...runs.map((run) => run.at(-1)));
+  const most = Math.max(...runs.map((run) => run.at(-1))), counts = [...new Set(runs.map((run) => run[2]))];
   const cell = ([says, , , , peak], n) => `
     <td><button type="button" data-run="${n}" aria-label="${says}: ${bytes(peak)} bytes"${says === way ? ' aria-current="true"' : ""}
       style="--share: ${100 * peak / most}%">${bytes(peak)}</button></td>`;
-  const rows = runs.map(([, checkpointing, micro, planned], n) => {
-    if (planned) return "";
-    const head = micro > 1 ? "" : `<tr><th scope="rowgroup" colspan="3">${checkpointing ? "with" : "without"} checkpoints</th></tr>`;
-    const batch = micro > 1 ? `${micro} micro-batches` : "whole batch";
-    return `${head}<tr><th scope="row">${batch}</th>${cell(runs[n], n)}${cell(runs[n + 1], n + 1)}</tr>`;
-  });
-  return `<table class="mg-table"><thead><tr><td></td><th scope="col">eager</th><th scope="col">planned</th></tr></thead>
-    <tbody>${rows.join("")}</tbody></table>`;
+  const rows = counts.map((micro) => `<tr><th scope="row">${micro > 1 ? `in ${micro}` : "whole"}</th>
+    ${runs.map((run, n) => (run[2] === micro ? cell(run, n) : "")).join("")}</tr>`);
+  const heads = (...words) => words.map((each) => `<th scope="col">${each}</th>`).join("");
+  const above = runs.some((run) => run[1]) ? '<tr><td></td><th scope="colgroup" colspan="2">no checkpoints</th><th scope="colgroup" colspan="2">checkpoints</th></tr>' : "";
+  return runs.length ? `<p class="mg-title">The peak of each run</p><table class="mg-table"><thead>${above}
+    <tr><th scope="col">batch</th>${heads("eager", "planned").repeat(above ? 2 : 1)}</tr></thead><tbody>${rows.join("")}</tbody></table>` : "";
 }
 
 function listenToPointers(f, root) {
   const panels = root.querySelector(".mg-panels"), release = () => point(f, undefined, f.at);
-  for (const event of ["pointermove", "pointerdown"]) panels.addEventListener(event, ({ target, clientX, clientY }) => {
-    const row = target.closest("[data-who]"), svg = target.closest("svg.mg-chart");
-    if (row) return point(f, Number(row.dataset.who), f.at);
-    const found = svg && placeOf(f.film, svg, clientX, clientY);
-    if (found) point(f, ...found);
+  for (const event of ["pointermove", "pointerdown"]) panels.addEventListener(event, ({ target, clientX }) => {
+    const row = target.closest("[data-who]"), { series } = target.dataset;
+    if (row) point(f, Number(row.dataset.who), f.at);
+    else if (series) point(f, Number(series), momentAt(f.film, target.closest("svg"), clientX));
     else release();
   });
   panels.addEventListener("pointerleave", release);
@@ -101,14 +108,10 @@ function listenToPointers(f, root) {
   return root;
 }
 
-// The consumer and the moment at a point of the window; null outside of all areas.
-function placeOf({ live, plot: [left, right, top, bottom, most] }, svg, clientX, clientY) {
-  const frame = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / frame.width;
-  const moment = Math.floor((scale * (clientX - frame.left) - left) / (right - left) * live.length);
-  let height = (bottom - scale * (clientY - frame.top)) / (bottom - top) * most;
-  if (height < 0 || !live[moment]) return null;
-  const consumer = live[moment].findIndex((each) => (height -= each) < 0);
-  return consumer < 0 ? null : [consumer, moment];
+// The moment at a place of the window.
+function momentAt({ live, plot: [left] }, svg, clientX) {
+  const frame = svg.getBoundingClientRect(), x = svg.viewBox.baseVal.width / frame.width * (clientX - frame.left);
+  return Math.floor((x - left) / (rightOf(svg) - left) * live.length);
 }
 
 // Mark a consumer and say who holds its bytes; without a consumer, say nothing.

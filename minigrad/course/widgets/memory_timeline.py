@@ -12,6 +12,7 @@ step, and says which arrays make up an area that the reader points at.
 from __future__ import annotations
 
 import gc
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, upwards
+from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, stairs, upwards
 from ...draw.svg import text, text_width
 from ...engine.base.device import CPU
 from ...engine.base.spec import spec_of
@@ -52,6 +53,10 @@ SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
 MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
 FEW = 2  # makers of arrays that are named
+WIDE = 590  # pixels: the right end of the axis, but on a phone
+AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
+WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
+Run = tuple[Any, Sequence[Moment]]  # its switches, and its moments
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
@@ -133,9 +138,9 @@ class MemoryTimeline(ChartFilm):
         entries, peaks = self.runs[way], self.peaks
         names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
         axis = self.alike(way)
-        drawn = draw_timeline(names, entries, axis) + '<p class="mg-who" aria-live="polite"></p>'
-        panels = [Panel(POINT, drawn), Panel("The same in numbers", '<div class="mg-numbers"></div>')]
-        panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
+        wide, narrow = (draw_timeline(entries, axis, self.other(way), end, False) for end in (WIDE, RIGHT))
+        drawn = AREAS.sub(r"\1", wide + narrow.replace("mg-picture", "mg-picture mg-down", 1))
+        panels = [Panel(POINT, drawn + WHO), Panel("The same in numbers", TABLES)]
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         self.owners.append(list(owners(entries, large, numbers)))
@@ -148,7 +153,7 @@ class MemoryTimeline(ChartFilm):
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
             "verdict": end,
-            "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(axis)],
+            "plot": [LEFT, TOP, BOTTOM, SPACE * max(axis)],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
         return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
@@ -156,19 +161,29 @@ class MemoryTimeline(ChartFilm):
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
     def alike(self, way: Any) -> list[int]:
-        """The peaks of the runs that share one axis: those with the same memory, eager or planned."""
-        return [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
+        """The peaks of the runs that share one axis: those with the same memory, eager or planned, and the other()."""
+        peaks = [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
+        outer = self.peaks[self.other(way)[0]]
+        return [*peaks, outer] if outer > max(peaks) else peaks
+
+    def other(self, way: Any) -> Run:
+        """The run to compare a run with: that of no switch; for it, that of checkpoints, or else of planned buffers."""
+        ways = Switches(False, 1, False), Switches(True, 1, False), Switches(False, 1, True)
+        other = next((each for each in ways if each in self.runs and each != way), way)
+        return other, self.runs[other]
 
     @property
     def text(self) -> str:
-        """All steps in words; then, for the peak, the ops that made the arrays of each consumer."""
-        return "\n".join([super().text, *self.owners[self.number]])
+        """All steps in words; then the dashed outline; then, for the peak, the ops that made each consumer's arrays."""
+        way = self.other([*self.runs][self.number])[0]
+        dashed = [f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes."] * (len(self.runs) > 1)
+        return "\n".join([super().text, *dashed, *self.owners[self.number]])
 
     @property
     def svg(self) -> str:
         """The chart of the chosen run, with a legend."""
         way, entries = [*self.runs.items()][self.number]
-        drawn = draw_timeline(names_of(entries), entries, self.alike(way), has_legend=True)
+        drawn = draw_timeline(entries, self.alike(way), self.other(way), WIDE, True)
         return self.place_in_rows([("", drawn)])
 
 
@@ -337,19 +352,17 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
     return [Cut(entry.phase, say) for entry, say in zip(entries, says)]
 
 
-def draw_timeline(
-    names: dict[int, str], entries: Sequence[Moment], peaks: Collection[int], has_legend: bool = False
-) -> str:
-    """The areas of the consumers, one on top of the other, and the phases. The axis is for all runs of these peaks."""
-    most, peak = max(peaks), max(entry.total for entry in entries)
-    x, label = across(0, len(entries), "moments of the run"), "live bytes"
+def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run, end: int, has_legend: bool) -> str:
+    """The areas of the consumers, the outline of the other run, and the phases. The axis is for runs of these peaks."""
+    names, most, peak = names_of(entries), max(peaks), max(entry.total for entry in entries)
+    x, label = replace(across(0, len(entries), "moments of the run"), end=end), "live bytes"
     if most > 1.1 * peak:
         label += f" (one axis for {len(peaks)} runs: the largest has {compact(most)})"
     y = upwards(0, most * SPACE, label, words=compact)
     height = y.at(peak)
     y = replace(y, marks=[tick for tick in y.ticks if abs(y.at(tick) - height + 4) > 22])
-    parts = [*areas(names, entries, x, y)]
-    parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{RIGHT}"/>')
+    parts = [f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{end}"/>']
+    parts += areas(names, entries, x, y, outline(*other, entries, x, y) * (other[1] is not entries))
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
     parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
@@ -357,19 +370,32 @@ def draw_timeline(
     return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
 
 
-def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) -> Iterator[str]:
+def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> list[str]:
+    """The total of another run as a dashed line with its name. It is stretched to the length of this run."""
+    ends = [x.at(k * len(entries) / len(run)) for k in range(len(run) + 1)]
+    path = stairs(ends, [y.at(moment.total) for moment in run])
+    words = f"{name}: peak {compact(max(moment.total for moment in run))}"
+    sample = f"M{x.end - text_width(words, 12) - 28:.0f},{TOP - 8}h24"
+    return [f'<path class="mg-other" d="{sample}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
+
+
+def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:
     """The area of each consumer, from the top down: each covers the lower part of the one before; then names."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
-    ends, labels = [x.at(k) for k in range(len(entries) + 1)], []
+    ends, labels = [x.at(k) for k in range(len(entries) + 1)], list[str]()
     for i, name in reversed(names.items()):
         yield area(i, ends, [edge[i + 1] for edge in edges])
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
-        if room >= 14:
-            words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
+        words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
+        tops = [e[-1] for e in edges if e[i + 1] - e[-1] < 1 < e[i] - e[-1] - 4 and e[-1] > TOP + 20]  # room above it
+        if words == MARKS[i] and tops:
+            k, half = [edge[-1] for edge in edges].index(min(tops)), text_width(name, 12) / 2
+            labels.append(text("mg-sign mg-halo", min(max(ends[k], LEFT + half), ends[-1] - half), min(tops) - 6, name))
+        elif room >= 14:
             labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
-    yield f'<rect class="mg-future" x="{RIGHT}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
-    yield from labels
+    yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
+    yield from [*ghost, *labels]
 
 
 def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
@@ -385,12 +411,12 @@ def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
-    """The phases of the run as boxes below the axis, labelled where there is room."""
+    """The phases of the run as boxes below the axis, named where there is room."""
     parts, k = [], 0
     for phase, group in groupby(entries, lambda entry: entry.phase):
         n = len(list(group))
         left, right = at(k), at(k + n)
         k += n
-        word = next((each for each in (phase, phase[0]) if right - left > 7 * len(each)), "")
+        word = phase if right - left > 7 * len(phase) else ""
         parts.append(sample({"forward": 8, "backward": 6}.get(phase, 2), left, BOTTOM + 24, word, right - left))
     return parts

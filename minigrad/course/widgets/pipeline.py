@@ -19,9 +19,9 @@ from .stills import compact
 from .widget import HERE
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 640, 17  # pixels: the width of a run, which grows until a typical task has room for its label
+WIDE, LETTERS = 720, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, RIGHT = 124, 30, 38, 200  # pixels: row names, time labels, row height, counts
+LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 18, 110  # pixels: row names, time labels, row height, in it, counts
 
 
 class Pipeline(Film):
@@ -51,12 +51,12 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
 
     scale, unit    the factor for displayed times, and their unit
     """
+    if not tasks:
+        raise ValueError("Pipeline draws a run of one task or more, and this run has none")
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
     waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
-    lasting = list(partial_waits(waits, tasks))
-    drawn = timeline(name, tasks, waits, lasting, unit)
-    return Reel([Panel("", drawn, wide=True)], list(cuts(name, tasks, waits, lasting, unit)))
+    return Reel([Panel("", timeline(name, tasks, waits, unit), wide=True)], list(cuts(name, tasks, waits, unit)))
 
 
 def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
@@ -65,13 +65,6 @@ def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
     for k, ((_, start), (end, _)) in enumerate(zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])):
         if end - start > 1e-9:
             yield Task(worker, Step("idle", k), start, end)
-
-
-def partial_waits(waits: Sequence[Task], tasks: Sequence[Task]) -> Iterator[Task]:
-    """For each moment within a wait at which a task begins: the part of the wait before that moment."""
-    for wait in waits:
-        for n, now in enumerate(sorted({task.start for task in tasks if wait.start < task.start < wait.end}), 1):
-            yield wait._replace(step=Step("idle", wait.step.microbatch, n), end=now)
 
 
 def rows_of(tasks: Sequence[Task]) -> list[str]:
@@ -112,7 +105,7 @@ def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
     return f"{time_in(waits, worker)} of {number(length, 3)}{unit}"
 
 
-def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> str:
+def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     """A row for each worker, in which its waits are hatched, with counts at its end; and a legend."""
     rows, length = rows_of(tasks), makespan(tasks)
     typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
@@ -121,39 +114,50 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
+    parts = [*draw_waits(tasks, waits, one, below - TOP)]
+    parts += [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
+    kept = most_by_worker(tasks)
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    parts += draw_kept_activations(most_by_worker(tasks), LABEL + wide + 150)
-    for t in [*tasks, *waits, *lasting]:
+        parts += draw_kept_activations([t for t in tasks if t.worker == i], one, y + 12 + STACK) * (kept != [])
+    for t in tasks:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
-        look = t.step.kind + " mg-hidden" * (t in lasting)
-        parts.append(draw_bar(name_of(t), look, x, y, (t.end - t.start) * one, label(t, rows)))
+        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
     for k, (look, meaning) in enumerate(MEANINGS.items()):
         parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
     parts.append(text("mg-name", 4, below + 28, name))
-    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
+    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch" + ", stack = activations kept" * bool(kept)))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and most_by_worker(tasks) != [])
+    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and kept != [])
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, describe_sizes(tasks, rows) + twice))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
-    return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
+    return compact(picture(title, LABEL + wide + RIGHT, below + 100, parts, look))
 
 
-def draw_kept_activations(kept: Sequence[int], x: float) -> list[str]:
-    """Draw a column: its heading, and for each worker the largest number of activations that it keeps."""
-    head = [text("mg-number mg-dim mg-keeps", x, 23, "keeps")] if kept else []
-    look = f'class="mg-number mg-keeps" x="{x:.0f}"'
-    return head + [
-        f'<text {look} data-id="keeps {i}" y="{TOP + i * ROW + 20}">≤ {most}</text>' for i, most in enumerate(kept)
-    ]
+def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: float) -> Iterator[str]:
+    """The waits, and for each moment at which a task begins a cover of what comes after it."""
+    for t in waits:
+        yield draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "")
+    for start in sorted({task.start for task in tasks}):
+        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{(makespan(tasks) - start) * one:.0f}" height="{high}"'
+        yield f'<rect class="mg-cover" data-id="t{start:g}" {place}/>'
+
+
+def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> list[str]:
+    """The activations that a worker keeps, over time, as a stack on y: each from its forward to its backward."""
+    path, n, most = "", 0, most_kept(task.step for task in tasks)
+    for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks):
+        n += change
+        path += f"H{LABEL + time * one:.0f}V{y - n * 2 * STACK / len(tasks):.1f}"
+    words = text("mg-number mg-dim mg-keeps", LABEL - 8, y - 1, f"keeps ≤ {most}")
+    return [words, f'<path class="mg-stack" d="M{LABEL},{y}{path}z"/>']
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
@@ -165,7 +169,7 @@ def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) ->
     return f'<g class="mg-box mg-{look}" data-id="{id}">{frame}{inside}</g>'
 
 
-def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Iterator[Cut]:
+def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator[Cut]:
     """A cut for each moment at which a task begins, then a summary."""
     rows, length = rows_of(tasks), makespan(tasks)
     who, p = rows[0].split()[0], len(rows)
@@ -173,31 +177,25 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], u
     letters = " and a letter the chunk" if v > 1 else ""
     twice = ", which takes twice as long" * bool(most_by_worker(tasks) and not unit)
     say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"
-    looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
-    looks["hidden"] += [f"keeps {i}" for i in range(p)]
-    yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
-    starts = sorted({task.start for task in tasks})
-    for before, start in zip([0.0, *starts], starts):
-        yield cut_at(start, before, tasks, waits, lasting, unit)
+    looks, idle = {"outlined": [*map(name_of, tasks)], "hidden": ["all"]}, {f"idle {i}": "" for i in range(p)}
+    yield Cut("", f"{say} micro-batch{letters}.", text=idle, on=looks, hot={"now": ["t0"]})
+    for start in sorted({task.start for task in tasks}):
+        yield cut_at(start, tasks, waits, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
     counts = {f"idle {i}": count(waits, i, length, unit) for i in range(p)}
-    say, on = f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", {"hidden": [*map(name_of, lasting)]}
-    yield Cut("", say, text=counts, on=on, off={"hidden": looks["hidden"]})
+    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off={"hidden": ["all"]})
 
 
-def cut_at(start: float, before: float, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Cut:
-    """The cut at `start`: the tasks that begin then, and the waits until then. `before`: the start of the last cut."""
+def cut_at(start: float, tasks: list[Task], waits: list[Task], unit: str) -> Cut:
+    """The cut at `start`: the tasks that begin then, and the waits until then."""
     rows, now = rows_of(tasks), [task for task in tasks if task.start == start]
-    past = [wait for wait in waits if wait.end <= start] + [wait for wait in lasting if wait.end == start]
-    over = [wait for wait in past if wait.end == start]
+    past = [wait._replace(end=min(wait.end, start)) for wait in waits if wait.start < start]
     does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)
-    texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in over}
-    ids, gone = [*map(name_of, now)], [name_of(wait) for wait in lasting if wait.end == before]
-    off = {"outlined": ids, "hidden": [*map(name_of, over)]}
-    say = f"Time {number(start, 4)}{unit}: {does}."
-    return Cut("", say, text=texts, on={"hidden": gone}, off=off, hot={"hot": ids})
+    texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in past if wait.end == start}
+    ids, say = [*map(name_of, now)], f"Time {number(start, 4)}{unit}: {does}."
+    return Cut("", say, text=texts, off={"outlined": ids}, hot={"hot": ids, "now": [f"t{start:g}"]})
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:

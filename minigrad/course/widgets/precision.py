@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, upwards
+from ...draw.charts import BOTTOM, LEFT, TOP, Axis, across, area, chart, compact, stairs, upwards
 from ...draw.svg import text
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
@@ -31,7 +31,7 @@ from .widget import javascript
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
-ZONES = ("→ 0",), ("fewer", "bits"), ("normal", "all bits"), ("→ ∞",)  # each fate, in the picture
+RULER = 9  # pixels: height of the bits that a number keeps, above the zones
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 
 
@@ -173,7 +173,8 @@ def reel(
     high = max(int(sizes.max()) + EXPONENTS[-1] + 1, FORMATS[0].end + 10)
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
-    y = upwards(0, most * 1.32, "gradients", words=compact)
+    y = upwards(0, most * 1.4, "gradients", words=compact)
+    y = replace(y, marks=[tick for tick in y.ticks if tick < 1.3 * most])  # beside the ruler it says "bits"
     pictures = ((k, draw_histogram(format, gradients, sizes, k, x, y)) for k in EXPONENTS)
     scenes = "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in pictures)
     sizes_drawn = Panel(f"How large they are, and what {format.name} makes of them", scenes)
@@ -232,14 +233,22 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
     fate, found = fates(format, gradients, k), counts(format, gradients, k)
     # From half of the smallest number, a gradient rounds up to it.
     ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest - 1, format.normal, format.end, x.high)]
+    zones = ("→ 0", "0 bits"), ("fewer", f"1–{format.bits - 1} bits"), ("normal", f"{format.bits} bits"), ("→ ∞", "")
     parts = [
         draw_zone(series, x.at(start), x.at(end), [*words, compact(n) if n > 99_999 else f"{n:,}"])
-        for series, start, end, words, n in zip(SERIES, ends, ends[1:], ZONES, found)
+        for series, start, end, words, n in zip(SERIES, ends, ends[1:], zones, found)
         if start < end
     ]
+    first, all_bits, end = map(x.at, ends[1:4])
+    ruler = f"M{first:.1f},{TOP + RULER}L{all_bits:.1f},{TOP}H{end:.1f}V{TOP + RULER}z"
+    parts += [f'<path class="mg-area mg-s6" d="{ruler}"/>', text("mg-number mg-dim", LEFT - 6, TOP + 9, "bits")]
     low, n = int(sizes.min()), int(np.ptp(sizes)) + 1
     tops = np.cumsum([np.bincount(sizes[fate == i] - low, minlength=n) for i in range(len(FATES))], axis=0)
     edges = [x.at(low + k + i) for i in range(n + 1)]
+    if k:
+        former = stairs([x.at(low + i) for i in range(n + 1)], [y.at(top) for top in tops[-1]])
+        parts.append(f'<path class="mg-other" d="{former}"/>')
+        x = replace(x, label=f"{x.label} (dashed: not scaled)")
     heap = [area(series, edges, [y.at(top) for top in each]) for series, each in zip(SERIES, tops)]
     of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
     return chart(of, x, replace(y, label=f"how many {of}"), *parts, '<g data-key="heap">', *reversed(heap), "</g>")
@@ -249,7 +258,7 @@ def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> s
     """The sizes of one fate: shaded, with its name and its count above the bars."""
     zone = f'<path class="mg-zone mg-s{series}" d="M{left:.1f},{TOP}H{right:.1f}V{BOTTOM}H{left:.1f}z"/>'
     edge = f'<path class="mg-rule" stroke-dasharray="4 3" d="M{left:.1f},{TOP}V{BOTTOM}"/>'
-    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 14 + 15 * i, line) for i, line in enumerate(lines))
+    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 23 + 15 * i, line) for i, line in enumerate(lines))
     return "".join([zone, edge, *words])
 
 

@@ -50,9 +50,8 @@ class Roofline(ChartFilm):
         if not 1 <= most <= LARGEST:
             raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
         self.points, self.machine = found.points, found.machine
-        every = [point for each in self.points.values() for point in each]
-        axis, first = axes(every, self.machine), next(iter(self.points.values()))
-        reels = [reel(each, self.machine, axis, every, first) for each in self.points.values()]
+        axis, first = axes(found.every, self.machine), next(iter(self.points.values()))
+        reels = [reel(each, self.machine, axis, found.every, first) for each in self.points.values()]
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
@@ -86,8 +85,8 @@ def reel(
     cuts = [Cut("", f"{HOW} {ops}"), Cut("", machine.summary)]
     for i, point in enumerate(found):
         say = f"{accounts(point)}. {verdict(point, machine, every)}"
-        other = "main memory" if in_cache(point, machine) else "in cache"
-        hot = {"here": [f"p{i}", f"row {i}"], "weak": [other]}
+        roof, other = ("in cache", "main memory")[:: 1 if in_cache(point, machine) else -1]
+        hot = {"here": [f"p{i}", f"row {i}", roof], "aside": [other]}
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
     cuts.append(Cut("", describe_bounds(found, machine, every)))
     numbers = Panel("The same in numbers", listing(found, machine))
@@ -116,23 +115,11 @@ def accounts(point: Point) -> str:
     return f"{point.name}: {flops} and {point.nbytes:,} bytes, {each} FLOPs a byte"
 
 
-def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
-    """The fastest op that moves at least as many bytes in under half the time, so memory cannot bound the point."""
-    peers = [p for p in every if p.name != point.name and p.nbytes > 0.99 * point.nbytes]
-    return min((p for p in peers if p.seconds < point.seconds / 2), key=lambda p: p.seconds, default=None)
-
-
-def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
-    """The bottleneck() of a point, but "neither" if another op moves at least as many bytes much faster."""
-    what = bottleneck(point, machine)
-    return "neither" if what in ("memory", "cache") and faster_peer(point, every) else what
-
-
 def describe_bounds(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
     """The bottlenecks of all ops in a sentence, each with its share of the time, the largest first."""
     bounds, parts = dict[str, list[Point]](), list[str]()
     for point in found:
-        bounds.setdefault(bound_of(point, machine, every), []).append(point)
+        bounds.setdefault(bottleneck(point, machine, every), []).append(point)
     for what, ops in sorted(bounds.items(), key=lambda item: -sum(p.seconds for p in item[1])):
         part = sum(p.seconds for p in ops) / sum(p.seconds for p in found)
         names = join_names(list(dict.fromkeys(p.name for p in ops)))
@@ -142,7 +129,7 @@ def describe_bounds(found: Sequence[Point], machine: Machine, every: Sequence[Po
 
 def verdict(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
     """The speed of an op, and what bounds it, in words."""
-    what, peer = bound_of(point, machine, every), faster_peer(point, every)
+    what, peer = bottleneck(point, machine, every), point.faster_peer(every)
     if what == "call":
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
         return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."

@@ -1,10 +1,13 @@
 """The ring and the pipeline: what they show adds up."""
 
+import re
+
 import numpy as np
 import pytest
 
 from minigrad.course.widgets import AllReduce, Pipeline
 from minigrad.course.widgets.all_reduce import WORKERS
+from minigrad.course.widgets.pipeline import STACK
 from minigrad.distributed.algorithms import ALL_REDUCE, messages, traffic
 from minigrad.distributed.schedules import Step, Task, schedule
 from tests.support.films import last_words
@@ -67,6 +70,8 @@ def test_gradients_of_ones_own_are_cut_into_chunks():
     assert "sum of its elements" not in AllReduce([[1, 2], [3, 4]]).text
     assert words["w0c0"] == words["w1c0"] == "33"  # 1 + 2 + 10 + 20, as the algorithm cuts
     assert words["w0c1"] == words["w1c1"] == "132"
+    numbers = re.findall("worker 0: .+; worker 1: .+", widget.text)
+    assert [numbers[0], numbers[-1]] == ["worker 0: 3, 12; worker 1: 30, 120", "worker 0: 33, 132; worker 1: 33, 132"]
 
 
 @pytest.mark.parametrize("algorithm", ALL_REDUCE)
@@ -110,6 +115,9 @@ def test_each_choice_is_a_film_of_its_own():
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
     assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [17, 17]  # with the legend
     assert blocks.count(">9 of 21<") == 4
+    stacks = re.findall(r"mg-stack' d='M124,([\d.]+)([^']+)", blocks)
+    highest = [(float(y) - min(map(float, re.findall(r"V([\d.]+)", path)))) / STACK for y, path in stacks]
+    assert highest == pytest.approx([1, 3 / 4, 2 / 4, 1 / 4], abs=0.05)  # 1F1B
 
 
 def test_a_measured_run_is_drawn_as_it_ran():
@@ -138,8 +146,10 @@ def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
 
     assert "worker 1 takes micro-batch 1a forward" in widget.text
     assert "p = 1 stage, m = 2 micro-batches" in Pipeline(schedule("GPipe", 1, 2)).text
-    hidden = [id for step in Pipeline(schedule("1F1B", 4, 8)).steps[1:-1] for id in step["on"].get("hidden", [])]
-    assert len(hidden) == len(set(hidden)) > 0
+    covers = [step["hot"]["now"] for step in Pipeline(schedule("1F1B", 4, 8)).steps[1:-1]]
+    assert len({id for (id,) in covers}) == len(covers)
+    with pytest.raises(ValueError, match="this run has none"):
+        Pipeline([])
     assert "15 units of time, of which a worker waits for 20 percent" in widget.text
     assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
     assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text

@@ -140,6 +140,9 @@ def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
     found = re.findall(r">how many gradients of the loss(.*?), in float16</text>", widget.svg)
 
     assert found == ["", f" times {power(widget.best['float16'])}"]
+    first, second, _ = widget.svg.split("</style>")[1].split("</svg>", 2)
+    assert ["mg-other" in first, "mg-other" in second] == [False, True]  # the unscaled gradients behind the scaled
+    assert {"0 bits", "1–10 bits", "11 bits"} <= {*re.findall(r">([^<]+)</text>", first)}
     for k in (0, widget.best["float16"]):
         assert all(f">{count:,}</text>" in widget.svg for count in widget.counts["float16", k])
 
