@@ -63,6 +63,7 @@ class Arrow:
     """One use of a value: from the box that made it to the box that reads it.
 
     flow    the width of the gradient that it carried back, in pixels; None if it shows none
+    maps    of what arrived, the local derivative, and what was passed on: heat maps in place of lines of the label
     """
 
     id: str
@@ -70,6 +71,7 @@ class Arrow:
     head: str
     label: str = ""
     flow: float | None = None
+    maps: tuple[Heat | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ class Share:
     terms      before, outgoing and after as heat maps on one scale; () for the first share
     lines      what the arrow shows: incoming, local derivative, outgoing
     size       the norm of `outgoing`
+    maps       what the three lines show, as heat maps; None for a number, a formula or a large array
     """
 
     arrow: str
@@ -182,6 +185,7 @@ class Share:
     terms: tuple[Heat, ...] = ()
     lines: tuple[str, ...] = ()
     size: float = 0.0
+    maps: tuple[Heat | None, ...] = (None, None, None)
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
     after, before    the tail's gradient after this share and before it; before is None for the first share
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
+    slope = None if partial is None or "…" not in spread(partial) else heat_of(partial)  # a constant needs no map
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
         slope="" if partial is None or partial.size > FEW else format_array(partial),
@@ -143,6 +144,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         spread="" if partial is None or partial.size <= FEW else spread(partial),
         heat=heat_of(after), terms=terms_of(before, gx, after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
+        maps=(heat_of(gy), slope, heat_of(gx)),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 // A screen is a function of (picture, steps 0..n): to step back, it clears the picture and applies the steps again.
 
 const PHASES = ["built", "forward", "backward", "done"];
-const UNKNOWN = "·";
+const UNKNOWN = "·", ON_ARROW = ["came", "slope", "passed"];
 const BODY = `
   <div class="mg-options-row">
     <div class="mg-choices" role="toolbar" aria-label="View">
@@ -122,7 +122,7 @@ class Screen {
       this.grads[id] = g.querySelector(".mg-grad");
       this.labels[id] = g.querySelector(".mg-label");
       for (const part of g.querySelectorAll(".mg-part")) this.parts[part.dataset.part] = part;
-      for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map;
+      for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map; // of a box, or of an arrow
     }
     this.clear();
   }
@@ -167,6 +167,7 @@ class Screen {
     each(step.grads, (id, text) => this.write("grads", id, text));
     each(step.value_heats, (id, heat) => this.warm(id, "value", heat));
     each(step.grad_heats, (id, heat) => this.warm(id, "grad", heat));
+    each(step.maps, (id, heats) => heats.forEach((heat, i) => { if (heat && this.maps[id]) this.warm(id, ON_ARROW[i], heat); }));
     each(step.parts, (id, text) => this.write("parts", id, text));
     each(step[view], (id, text) => this.label(id, text));
     each(step.flows, (id, width) => this.flow(id, width));
@@ -184,10 +185,11 @@ class Screen {
   }
   light(step) {
     const { group } = this;
-    for (const g of Object.values(group)) g.classList.remove("mg-hot", "mg-source", "mg-forward", "mg-backward");
+    for (const g of Object.values(group)) g.classList.remove("mg-hot", "mg-slope", "mg-source", "mg-forward", "mg-backward");
     for (const id of step.sources ?? []) group[id].classList.add("mg-source", `mg-${step.phase}`);
     const spot = [step.box, ...(step.arrows ?? [])].filter(Boolean).map((id) => group[id]);
     for (const g of spot) g.classList.add("mg-hot", `mg-${step.phase}`);
+    group[step.slope]?.classList.add("mg-slope");
     this.spot = group[step.box];
   }
   // Hides the text that would give an answer away, and restores the text hidden before.

@@ -318,7 +318,9 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
         return [text for step in rule.steps for text in step.get(view, {}).values()]
 
     assert on_arrows("formulas")[1:] == ["∂h/∂c\n= 1 − h × h", "g ↦ g @ bᵀ"]
-    assert on_arrows("numbers")[1:] == ["norm 2.83\n× 0.9151\n= norm 2.59", "g: norm 2.59\ng @ bᵀ\n= norm 0.897"]
+    assert on_arrows("numbers")[1:] == ["× 0.9151", "g @ bᵀ"]  # with heat maps in place of both gradients
+    maps = [found for step in rule.steps for found in step.get("maps", {}).values()]
+    assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, None, 3]]
     assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
     rule.view = "formulas"
     assert "∂h/∂c = 1 − h × h" in labels(rule.svg)
