@@ -207,7 +207,8 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
         beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
         zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
-        zeros += ["0" * max(round((heat.size_of_row(arrow.maps)[0] - PAD) / 6.6), least)] * lines_of(arrow)
+        across = round((heat.size_of_row(arrow.maps)[0] - PAD) / 6.6) + 2 * beside
+        zeros += ["0" * max(across, least)] * lines_of(arrow)
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
