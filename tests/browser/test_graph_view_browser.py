@@ -370,7 +370,7 @@ def test_a_large_step_stays_in_its_frame_fills_it_and_is_searched_by_name(show):
     assert page.locator(".mg-world").bounding_box()["width"] > frame["width"] / 2
     assert "unbind(): 6 ops" in page.locator(".mg-canvas").text_content()
     page.locator("input").fill("tanh")
-    assert page.locator(".mg-boxes .mg-match .mg-sign").all_text_contents() == ["tanh"] * 6
+    assert page.locator(".mg-boxes .mg-match .mg-name").all_text_contents() == ["tanh"] * 6
 
 
 @pytest.mark.daily
