@@ -8,7 +8,7 @@ patterns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import Any
@@ -59,14 +59,11 @@ class Heat:
 Maps = Sequence[Heat | None]  # of what arrived, the slope, and what is passed on; () for numbers
 
 
-def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
-    """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array.
-
-    alike    arrays that are drawn on the same scale
-    """
+def heat_of(array: Any) -> Heat | None:
+    """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array."""
     if array.ndim not in (1, 2) or array.size <= 1 or max(array.shape) > LARGEST:
         return None
-    sizes = [abs(x) for each in (array, *alike) for x in numbers(each) if isfinite(x)]
+    sizes = [abs(x) for x in numbers(array) if isfinite(x)]
     largest = max(sizes, default=0.0) or 1.0
     in_cells = array.size <= FEW and array.shape[-1] <= WIDEST
     return Heat(array.shape[-1], tuple(cell(x, largest, in_cells) for x in numbers(array)))
@@ -102,12 +99,12 @@ def size_of_row(maps: Maps) -> tuple[float, float]:
     return sum(x.width + SYMBOL for x in found) - SYMBOL * (len(found) > 1), max((x.height for x in found), default=0)
 
 
-def draw_row(maps: Maps, middle: float, top: float) -> str:
+def draw_row(maps: Maps, middle: float, bottom: float) -> str:
     """The heat maps on an arrow to the left: what is passed on = slope × what arrived; ← without a map of the slope."""
     came, slope, passed = maps
     (width, height), drawn = size_of_row(maps), ""
     symbols = "" if came else "=", "=", "×" if slope else "←" if passed else "g"
-    x = middle - width / 2
+    x, top = middle - width / 2, bottom - height
     for of, symbol, each in zip(("passed", "slope", "came"), symbols, (passed, slope, came)):
         if each is not None:
             at = x + SYMBOL / 2, top + height / 2 + 4

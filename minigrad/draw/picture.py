@@ -165,7 +165,6 @@ class Share:
     entry      one element of these gradients, unrounded; None if the gradient is too large to show
     spread     the range of the local derivative, if it has many numbers: 0.1 … 0.9
     heat       `after` as a heat map; None if it is a number or too large
-    terms      before, outgoing and after as heat maps on one scale; () for the first share
     lines      what the arrow shows: incoming, local derivative, outgoing
     size       the norm of `outgoing`
     maps       what the three lines show, as heat maps; None for a number, a formula or a large array
@@ -182,7 +181,6 @@ class Share:
     entry: GradientEntry | None = None
     spread: str = ""
     heat: Heat | None = None
-    terms: tuple[Heat, ...] = ()
     lines: tuple[str, ...] = ()
     size: float = 0.0
     maps: tuple[Heat | None, ...] = (None, None, None)

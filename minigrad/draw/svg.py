@@ -173,13 +173,13 @@ def draw_legend(picture: Picture, left: float, top: float, width: float) -> tupl
 
 def draw_boxes(picture: Picture, places: dict[str, ElementTree.Element], sizes: Sizes, axis: int) -> list[str]:
     """The boxes, each with the parts of its gradient in the order in which the arrows arrive."""
-
-    def height(part: tuple[str, str, str]) -> float:
-        return corner(places[picture.arrow[part[0]].head])[axis]
-
-    boxes = [replace(box, parts=tuple(sorted(box.parts, key=height))) for box in picture.boxes]
-    ends = {box.id for box in picture.outputs}
-    return [draw_box(box, *corner(places[box.id]), *sizes[box.id], box.id in ends) for box in boxes]
+    at = {arrow.id: corner(places[arrow.head])[axis] for arrow in picture.arrows}
+    drawn = []
+    for box in picture.boxes:
+        parts = tuple(sorted(box.parts, key=lambda part: at[part[0]]))
+        place = *corner(places[box.id]), *sizes[box.id]
+        drawn.append(draw_box(replace(box, parts=parts), *place, box in picture.outputs))
+    return drawn
 
 
 def even_widths(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
@@ -207,8 +207,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
         beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
         zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
-        across = round((heat.size_of_row(arrow.maps)[0] - PAD) / 6.6) + 2 * beside
-        zeros += ["0" * max(across, least)] * lines_of(arrow)
+        wide, tall = heat.size_of_row(arrow.maps)
+        across = max(round((wide - PAD) / 6.6) + 2 * beside, least)
+        zeros += ["0" * across] * ceil((tall + GAP) / LINE) * bool(tall)
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
@@ -373,7 +374,7 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
         x, y = (float(reserved[0].attrib[name]) for name in "xy")
         words = label_lines(x, y - LIFT * (arrow.flow is not None), arrow.label)
     if any(arrow.maps):
-        words += heat.draw_row(arrow.maps, x, y - LIFT - 8 + 14 * (len(reserved) - lines_of(arrow)))
+        words += heat.draw_row(arrow.maps, x, float(reserved[-1].attrib["y"]))
     has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
     flows = " mg-maps" * any(arrow.maps)
     if arrow.flow is not None and (arrow.label or flows):
@@ -388,12 +389,6 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
         f'<polygon class="mg-tip" points={quoteattr(points)}/>'
         f'<polygon class="mg-tip-back" points="{tip_back(along, 5 if has_flow else 3)}"{origin}/>{words}</g>'
     )
-
-
-def lines_of(arrow: Arrow) -> int:
-    """How many lines of its label an arrow's heat maps need."""
-    tall = heat.size_of_row(arrow.maps)[1]
-    return ceil((tall + GAP) / LINE) * bool(tall)
 
 
 def label_lines(x: float, y: float, words: str) -> str:

@@ -23,7 +23,7 @@ from ..engine.ops import Const
 from ..engine.tensor.grad import origin
 from ..engine.tensor.tensor import Tensor
 from .graphs import arrange, is_constant, kind_of, own_name
-from .heat import Heat, heat_of
+from .heat import heat_of
 from .names import names_in
 from .picture import UNKNOWN, Box, GradientEntry, GraphRun, Picture, Share
 from .rules import Rule, rules_of, sign_of
@@ -142,7 +142,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         outgoing=format_array(gx), before="" if before is None else format_array(before),
         after=format_array(after), entry=entry_of(before, gx, after),
         spread="" if partial is None or partial.size <= FEW else spread(partial),
-        heat=heat_of(after), terms=terms_of(before, gx, after), size=norm(gx),
+        heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
         maps=(heat_of(gy), slope, heat_of(gx)),
     )  # fmt: skip
@@ -158,14 +158,6 @@ def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:
     else:
         return None
     return GradientEntry(where, None if before is None else float(before[at]), float(gx[at]), float(after[at]))
-
-
-def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
-    """The summands and the sum as heat maps on one scale; () for a first share, or without heat maps."""
-    if before is None:
-        return ()
-    arrays = (before, gx, after)
-    return tuple(heat for heat in (heat_of(each, alike=arrays) for each in arrays) if heat is not None)
 
 
 def spread(array: Any, digits: int = 4) -> str:

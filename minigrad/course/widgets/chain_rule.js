@@ -14,7 +14,6 @@ const BODY = `
   </div>
   ${ASK}
   <div class="mg-view"></div>
-  <div class="mg-equations mg-view"></div>
   <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
 
 function render({ model, el }) {
@@ -50,8 +49,6 @@ function render({ model, el }) {
   const followed = ["change:asks", "change:answers", "change:view"];
   followed.forEach((event) => model.on(event, follow));
   follow();
-  const rows = steps.flatMap(({ equation }) => (equation ? equation[0][0].cells.length / equation[0][0].columns : []));
-  if (rows.length) root.querySelector(".mg-equations").style.minHeight = `${24 * Math.max(...rows) + 28}px`;
   return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
@@ -67,7 +64,6 @@ function show(c, n, root) {
   screen.veil(isOpen ? step.question.veil : "", step.box);
   screen.svg.setAttribute("aria-label", say);
   root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
-  root.querySelector(".mg-equations").replaceChildren(...(isOpen || !step.equation ? [] : [equation(step.equation)]));
   questions.ask(n, root);
   inspect(c, root);
   return { phase: step.phase, say, spot: screen.spot };
@@ -89,7 +85,6 @@ function drag(c) {
   const numbers = said(shares, ([incoming, slope, outgoing]) => `${number(incoming)}\n× ${number(slope)}\n= ${number(outgoing)}`);
   const parts = said(shares, ([, , outgoing]) => number(outgoing)), flows = said(shares, ([, , outgoing]) => band(Math.abs(outgoing)));
   c.screen.apply({ values: said(values), grads: said(grads), numbers, parts, flows }, c.model.get("view"));
-  root.querySelector(".mg-equations").replaceChildren();
   const y = program.at(-1).id, z = c.screen.nameOf(y);
   const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${c.screen.nameOf(leaf)} = ${number(grads[leaf])}`);
   root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
@@ -101,7 +96,11 @@ function inspect({ screen, inspected }, root) {
   for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
   region.hidden = !inspected;
   const known = Object.entries(screen.heats[inspected] ?? {});
-  region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
+  region.replaceChildren(...known.map(([of, heat]) => {
+    const term = made("span", { className: "mg-term" });
+    term.append(tableOf(heat), made("small", { textContent: `${of} of ${screen.nameOf(inspected)}` }));
+    return term;
+  }));
 }
 function choose(c, event) {
   const g = event.target.closest("g[role=button]");
@@ -199,18 +198,6 @@ class Screen {
     this.veiled = part ? { part, words } : null;
     if (part) part.textContent = "?";
   }
-}
-
-// One row of arithmetic: each heat map above its description, and the symbols between them.
-function equation(terms) {
-  const row = made("div");
-  for (const [number, what] of terms) {
-    const term = made("span", { className: what ? "mg-term" : "mg-operator" });
-    term.append(number.cells ? tableOf(number) : made("b", { textContent: number }));
-    if (what) term.append(made("small", { textContent: what }));
-    row.append(term);
-  }
-  return row;
 }
 
 export default { render };
