@@ -316,7 +316,7 @@ def test_an_array_travels_on_its_arrow_and_a_small_graph_takes_the_width(show):
 
     page = show(example(), viewport={"width": 1076, "height": 768}).page
     widget(page).focus()
-    press(page, "End", "ArrowLeft", "ArrowLeft", "ArrowLeft")
+    press(page, "End", "ArrowLeft", "ArrowLeft")
     assert page.locator(".mg-slope .mg-name").all_text_contents() == ["y"]  # y is the slope on the way back to x
     text = page.locator(".mg-arrow.mg-hot .mg-label")
     assert text.evaluate("g => parseFloat(getComputedStyle(g).fontSize) * g.getScreenCTM().a") > 15
@@ -415,7 +415,7 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
     assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
     marks = rule.locator(
         ".mg-box .mg-cell text"
-    ).all_text_contents()  # numbers, where there is room for them at that size
+    ).all_text_contents()  # numbers, where there is room at that size
     assert marks[:3] == {layer: ["", "−", ""], product: ["−1", "−.6", "−.2"], tanh: []}[make]
     edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
         "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"
