@@ -374,7 +374,7 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
         x, y = (float(reserved[0].attrib[name]) for name in "xy")
         words = label_lines(x, y - LIFT * (arrow.flow is not None), arrow.label)
     if any(arrow.maps):
-        words += heat.draw_row(arrow.maps, x, float(reserved[-1].attrib["y"]))
+        words += heat.draw_row(arrow.maps, x, float(reserved[-1].attrib["y"]) - 2 * LIFT)
     has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
     flows = " mg-maps" * any(arrow.maps)
     if arrow.flow is not None and (arrow.label or flows):
