@@ -163,7 +163,6 @@ class Share:
     before     the tail's gradient before this share; "" for the first share
     after      the tail's gradient after this share
     entry      one element of these gradients, unrounded; None if the gradient is too large to show
-    spread     the range of the local derivative, if it has many numbers: 0.1 … 0.9
     heat       `after` as a heat map; None if it is a number or too large
     lines      what the arrow shows: incoming, local derivative, outgoing
     size       the norm of `outgoing`
@@ -179,7 +178,6 @@ class Share:
     before: str
     after: str
     entry: GradientEntry | None = None
-    spread: str = ""
     heat: Heat | None = None
     lines: tuple[str, ...] = ()
     size: float = 0.0

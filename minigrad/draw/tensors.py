@@ -141,7 +141,6 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         slope="" if partial is None or partial.size > FEW else format_array(partial),
         outgoing=format_array(gx), before="" if before is None else format_array(before),
         after=format_array(after), entry=entry_of(before, gx, after),
-        spread="" if partial is None or partial.size <= FEW else spread(partial),
         heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
         maps=(heat_of(gy), slope, heat_of(gx)),

@@ -413,9 +413,7 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
     assert heights.pop() <= 520
     assert rule.locator("svg.mg-down").count() == 0
     assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
-    marks = rule.locator(
-        ".mg-box .mg-cell text"
-    ).all_text_contents()  # numbers, where there is room at that size
+    marks = rule.locator(".mg-box .mg-cell text").all_text_contents()  # numbers, where there is room at that size
     assert marks[:3] == {layer: ["", "−", ""], product: ["−1", "−.6", "−.2"], tanh: []}[make]
     edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
         "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"

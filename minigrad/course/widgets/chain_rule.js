@@ -122,8 +122,13 @@ class Screen {
       this.labels[id] = g.querySelector(".mg-label");
       for (const part of g.querySelectorAll(".mg-part")) this.parts[part.dataset.part] = part;
       for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map; // of a box, or of an arrow
+      if (g.matches(".mg-box:has(.mg-heat)")) this.button(g);
     }
     this.clear();
+  }
+  button(g) { // that shows the numbers of its heat maps; an element that contains buttons must not have the role "img"
+    this.svg.setAttribute("role", "group");
+    for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "aria-label": `numbers of ${this.nameOf(g.dataset.id)}` })) g.setAttribute(name, value);
   }
   nameOf(id) {
     return this.group[id].querySelector(".mg-name").textContent;

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import traitlets
@@ -18,9 +17,9 @@ import traitlets
 from ...draw import heat
 from ...draw.drawing import picture_of, replay_of
 from ...draw.names import variables
-from ...draw.picture import UNKNOWN, Box, Picture
+from ...draw.picture import UNKNOWN, Picture
 from ...draw.readers import reader_of
-from ...draw.svg import LAPTOP, LEGEND, across_and_down, colours, heats, svg
+from ...draw.svg import LAPTOP, LEGEND, across_and_down, colours, svg
 from ...scalar.value import Value, history
 from .chain_rule_steps import ChainStep, steps_of
 from .dragging import scalar_program
@@ -164,14 +163,4 @@ def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
         more = ", or g ↦ what is passed on" * any("↦" in arrow.label for arrow in picture.arrows)
         words = f'<tspan class="mg-dim">slope</tspan> <tspan class="mg-passed">= formula{more}</tspan>'
         drawn = drawn.replace(LEGEND[1], f'<text y="4">{words}</text>')
-    return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
-
-
-def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
-    """The SVG, in which each box with a heat map is a button that shows the numbers of the heat map."""
-    for box in boxes:
-        if heats(box):
-            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.display_name)}"'
-            drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
-    # An element that contains buttons must not have the role "img".
-    return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn
+    return CELLS.sub(r"\1</g>", drawn)
