@@ -56,9 +56,6 @@ class Heat:
         return ", ".join(f"[{', '.join(text for text, _, _ in row)}]" for row in self.rows)
 
 
-Maps = Sequence[Heat | None]  # of what arrived, the slope, and what is passed on; () for numbers
-
-
 def heat_of(array: Any) -> Heat | None:
     """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array."""
     if array.ndim not in (1, 2) or array.size <= 1 or max(array.shape) > LARGEST:
@@ -93,13 +90,13 @@ def in_brief(x: float) -> str:
     return next((text for text in texts if len(text) <= 4), f"{x:.0e}".replace("-", "−").replace("e−0", "e−"))
 
 
-def size_of_row(maps: Maps) -> tuple[float, float]:
+def size_of_row(maps: Sequence[Heat | None]) -> tuple[float, float]:
     """Width and height of the heat maps on an arrow."""
     found = [each for each in maps if each]
     return sum(x.width + SYMBOL for x in found) - SYMBOL * (len(found) > 1), max((x.height for x in found), default=0)
 
 
-def draw_row(maps: Maps, middle: float, bottom: float) -> str:
+def draw_row(maps: Sequence[Heat | None], middle: float, bottom: float) -> str:
     """The heat maps on an arrow to the left: what is passed on = slope × what arrived; ← without a map of the slope."""
     came, slope, passed = maps
     (width, height), drawn = size_of_row(maps), ""

@@ -177,8 +177,8 @@ def draw_boxes(picture: Picture, places: dict[str, ElementTree.Element], sizes: 
     drawn = []
     for box in picture.boxes:
         parts = tuple(sorted(box.parts, key=lambda part: at[part[0]]))
-        place = *corner(places[box.id]), *sizes[box.id]
-        drawn.append(draw_box(replace(box, parts=parts), *place, box in picture.outputs))
+        is_output, where = box in picture.outputs, corner(places[box.id])
+        drawn.append(draw_box(replace(box, parts=parts), *where, *sizes[box.id], is_output))
     return drawn
 
 

@@ -308,20 +308,15 @@ def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(
 def test_an_array_travels_on_its_arrow_and_a_small_graph_takes_the_width(show):
     page = show(matrices()).page
     widget(page).focus()
-    hidden = "gs => gs.map((g) => getComputedStyle(g).visibility)"
-    assert set(page.locator(".mg-arrow .mg-heat").evaluate_all(hidden)) == {"hidden"}
+    assert page.locator(".mg-arrow .mg-heat:visible").count() == 0
     press(page, "End")
     assert page.locator(".mg-flows [data-of=passed] .mg-cell:not(.mg-blank)").count() == 5 * 64
-    assert "norm" not in page.locator(".mg-label").last.text_content()
 
     page = show(example(), viewport={"width": 1076, "height": 768}).page
     widget(page).focus()
     press(page, "End", "ArrowLeft", "ArrowLeft")
     assert page.locator(".mg-slope .mg-name").all_text_contents() == ["y"]  # y is the slope on the way back to x
-    text = page.locator(".mg-arrow.mg-hot .mg-label")
-    assert text.evaluate("g => parseFloat(getComputedStyle(g).fontSize) * g.getScreenCTM().a") > 15
-    band, words = (page.locator(f".mg-arrow.mg-hot .mg-{name}").bounding_box() for name in ("flow", "label"))
-    assert words["y"] + words["height"] < band["y"] + band["height"]
+    assert min(page.locator(".mg-arrow.mg-hot .mg-label").evaluate_all(SIZES)) > 15
 
 
 @pytest.mark.daily
