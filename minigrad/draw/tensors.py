@@ -149,13 +149,10 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
 
 def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:
     """The entry to show: a number itself, or the second entry of an array with a heat map; None for a larger array."""
-    if after.size == 1:
-        where, at = "", (0,) * after.ndim
-    elif heat_of(after) is not None:
-        at = tuple(int(i) for i in np.unravel_index(1, after.shape))
-        where = f"[{', '.join(map(str, at))}]"
-    else:
+    if after.size != 1 and heat_of(after) is None:
         return None
+    at = tuple(int(i) for i in np.unravel_index(int(after.size > 1), after.shape))
+    where = f"[{', '.join(map(str, at))}]" if after.size > 1 else ""
     return GradientEntry(where, None if before is None else float(before[at]), float(gx[at]), float(after[at]))
 
 
