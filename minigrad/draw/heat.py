@@ -8,7 +8,7 @@ patterns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import Any
@@ -20,6 +20,7 @@ LARGEST = 8  # rows or columns; with more, cells would be too small to read
 LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
 DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
 FEW, WIDEST = 9, 3  # cells, and columns, that have room for numbers
+SYMBOL = 15  # pixels for a symbol between two heat maps
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
 
 
@@ -41,7 +42,8 @@ class Heat:
         return 17 if self.has_numbers else 15 if max(self.columns, len(self.rows)) <= 4 else 12
 
     has_numbers = property(lambda self: any(mark != sign(mark) for _, mark, _ in self.cells))
-    across = property(lambda self: 30 if self.has_numbers else self.side)  # the width of a cell
+    longest = property(lambda self: max(len(mark) for _, mark, _ in self.cells))
+    across = property(lambda self: max(24, 8 + 6 * self.longest) if self.has_numbers else self.side)  # width of a cell
     width = property(lambda self: self.columns * self.across)
     height = property(lambda self: len(self.rows) * self.side)
 
@@ -54,14 +56,11 @@ class Heat:
         return ", ".join(f"[{', '.join(text for text, _, _ in row)}]" for row in self.rows)
 
 
-def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
-    """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array.
-
-    alike    arrays that are drawn on the same scale
-    """
+def heat_of(array: Any) -> Heat | None:
+    """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array."""
     if array.ndim not in (1, 2) or array.size <= 1 or max(array.shape) > LARGEST:
         return None
-    sizes = [abs(x) for each in (array, *alike) for x in numbers(each) if isfinite(x)]
+    sizes = [abs(x) for x in numbers(array) if isfinite(x)]
     largest = max(sizes, default=0.0) or 1.0
     in_cells = array.size <= FEW and array.shape[-1] <= WIDEST
     return Heat(array.shape[-1], tuple(cell(x, largest, in_cells) for x in numbers(array)))
@@ -91,10 +90,32 @@ def in_brief(x: float) -> str:
     return next((text for text in texts if len(text) <= 4), f"{x:.0e}".replace("-", "−").replace("e−0", "e−"))
 
 
+def size_of_row(maps: Sequence[Heat | None]) -> tuple[float, float]:
+    """Width and height of the heat maps on an arrow."""
+    found = [each for each in maps if each]
+    return sum(x.width + SYMBOL for x in found) - SYMBOL * (len(found) > 1), max((x.height for x in found), default=0)
+
+
+def draw_row(maps: Sequence[Heat | None], middle: float, bottom: float) -> str:
+    """The heat maps on an arrow to the left: what is passed on = slope × what arrived; ← without a map of the slope."""
+    came, slope, passed = maps
+    (width, height), drawn = size_of_row(maps), ""
+    symbols = "" if came else "=", "=", "×" if slope else "←" if passed else "g"
+    x, top = middle - width / 2, bottom - height
+    for of, symbol, each in zip(("passed", "slope", "came"), symbols, (passed, slope, came)):
+        if each is not None:
+            at = x + SYMBOL / 2, top + height / 2 + 4
+            drawn += f'<text class="mg-between" x="{at[0]:.2f}" y="{at[1]:.2f}">{symbol}</text>' * bool(symbol)
+            x += SYMBOL * bool(symbol)
+            drawn += draw_heat(each, x, top + (height - each.height) / 2, of)
+            x += each.width
+    return drawn
+
+
 def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     """The cells as SVG.
 
-    of    what the cells show: "value" or "grad"
+    of    what the cells show: "value" or "grad"; on an arrow "came", "slope" or "passed"
     """
     side, across = heat.side, heat.across
     cells = []

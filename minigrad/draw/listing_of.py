@@ -103,15 +103,15 @@ def tensors_of(module: Module, prefix: str) -> list[tuple[str, Tensor]]:
 
 def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The graph of a traced function; with arguments, by tracing it again while watching the modules it uses."""
-    if not args:
-        listing = listing_of_nodes([y for y in only_trace(f).graph.outputs if y is not None], namespace)
+    calls = Calls(modules_of(f.python_function)) if args else None
+    if calls is None:
+        trace = only_trace(f)
     else:
-        calls = Calls(modules_of(f.python_function))
         with calls.watch():
             trace = TracedFunction(f.python_function, f.input_signature, f.autograph).trace_for(*args)
-        outputs = [y for y in trace.graph.outputs if y is not None]
-        own = dict(zip(trace.graph.inputs, trace.names, strict=True))
-        listing = listing_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)
+    outputs = [y for y in trace.graph.outputs if y is not None]
+    own = dict(zip(trace.graph.inputs, trace.names, strict=True))
+    listing = listing_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given] if args else (), own)
     listing.output = f.__name__
     return listing
 

@@ -27,13 +27,14 @@ from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import kind_of_value, reads_of, value_names
 from .subgraphs import NestedEntries
-from .tensors import format_array, read_by, values_of
+from .tensors import brief, format_array, read_by, values_of
 from .words import join_names, number, shorten
 
 if TYPE_CHECKING:
     from ..graph import Graph as Building
 
 
+LONGEST_VALUE = 20  # characters; a longer value is shown by its norm
 MOST_NUMBERS = 1_000_000  # in all values of a graph; larger graphs are not recomputed
 LONGEST_LINE = 60  # characters
 
@@ -182,10 +183,11 @@ def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
     """The entry of a node of the tensor engine."""
     if isinstance(node.op, Const):
         return Entry("constant", "", name, "", node, value=constant(node.op.value), path=path)
+    text = UNKNOWN if value is None else format_array(value)
     return Entry(
         kind=kind_of(node), sign=sign_of(node.op) if node.inputs else "", name=name or own_name(node),
         spec=str(node.spec) if isinstance(node.spec, Spec) else " ".join(map(str, node.spec)),
-        thing=node, nbytes=bytes_of(node.spec), value=UNKNOWN if value is None else format_array(value),
+        thing=node, nbytes=bytes_of(node.spec), value=text if len(text) <= LONGEST_VALUE else brief(value),
         trouble="" if value is None else trouble(value), path=path,
     )  # fmt: skip
 

@@ -63,6 +63,7 @@ class Arrow:
     """One use of a value: from the box that made it to the box that reads it.
 
     flow    the width of the gradient that it carried back, in pixels; None if it shows none
+    maps    of what arrived, the local derivative, and what was passed on: heat maps in place of lines of the label
     """
 
     id: str
@@ -70,6 +71,7 @@ class Arrow:
     head: str
     label: str = ""
     flow: float | None = None
+    maps: tuple[Heat | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,10 @@ class Share:
     before     the tail's gradient before this share; "" for the first share
     after      the tail's gradient after this share
     entry      one element of these gradients, unrounded; None if the gradient is too large to show
-    spread     the range of the local derivative, if it has many numbers: 0.1 … 0.9
     heat       `after` as a heat map; None if it is a number or too large
-    terms      before, outgoing and after as heat maps on one scale; () for the first share
     lines      what the arrow shows: incoming, local derivative, outgoing
     size       the norm of `outgoing`
+    maps       what the three lines show, as heat maps; None for a number, a formula or a large array
     """
 
     arrow: str
@@ -177,11 +178,10 @@ class Share:
     before: str
     after: str
     entry: GradientEntry | None = None
-    spread: str = ""
     heat: Heat | None = None
-    terms: tuple[Heat, ...] = ()
     lines: tuple[str, ...] = ()
     size: float = 0.0
+    maps: tuple[Heat | None, ...] = (None, None, None)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ pictures may share a page. Boxes and arrows have a `data-id` for animations.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite, log2
+from math import ceil, isfinite, log2
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
@@ -25,11 +25,14 @@ PAD = 8
 GAP = 6  # around a heat map
 ZERO = {"LR": 7.4, "TB": 6.4}  # pixels of estimated text that a zero has room for
 BETWEEN = 10  # between the heat maps of the value and of the gradient
+LINE = 14.4  # height of a line of a label in Graphviz
+LIFT = 3  # pixels between a label and the band of a gradient
 LABEL = 38  # width of the words "value" and "grad" with the space after them
-LAPTOP = 1024  # width of a widget's picture on a screen of 1366 pixels: a wider picture has no numbers in cells
+LAPTOP = 1024  # width of a widget's picture on a screen of 1366 pixels
+MOST = {"LR": LAPTOP, "TB": 400}  # width above which a picture has no numbers in cells
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
-BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of a rank; from top to bottom, width is scarce
+BESIDE = {"LR": "0.3", "TB": "0.11"}  # inches between boxes of a rank; from top to bottom, width is scarce
 CLOSE = "0.2"  # inches between ranks of short boxes
 PHONE = 260  # width of a notebook's output on a phone
 BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
@@ -124,13 +127,12 @@ def svg(
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
         sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
-    if width > LAPTOP and direction == "LR" and (smaller := without_numbers(picture)) != picture:
-        return svg(smaller, title, description, room)
-    has_heat, width = any(map(heats, picture.boxes)), max(width, 350 * has_flow)
-    keys, columns = LEGEND[: has_flow * (2 + 2 * has_heat)], 1 + (width > 700)
-    legend = draw_legend(keys, columns, left + 10, top + height + 8)
-    height += 20 * -(-len(keys) // columns)
-    boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box in picture.outputs) for box in picture.boxes]
+    if width > MOST[direction] and (smaller := without_numbers(picture)) != picture:
+        return svg(smaller, title, description, room, direction)
+    width = max(width, 350 * has_flow)
+    legend, more = draw_legend(picture, left + 10, top + height + 8, width) if has_flow else ("", 0)
+    height += more
+    boxes = draw_boxes(picture, places, sizes, direction == "LR")
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
     move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
     assert move is not None
@@ -139,28 +141,46 @@ def svg(
     classes = "mg-picture" + " mg-down" * (direction == "TB")
     start = f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>'
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
-    style = f"<style>{STYLE}{HEAT_STYLE * has_heat}{SHEETS['flow'] * has_flow}</style>"
+    style = f"<style>{STYLE}{HEAT_STYLE * any(map(heats, picture.boxes))}{SHEETS['flow'] * has_flow}</style>"
     body = [f'<g transform="{move[0]}">', *arrows, *boxes, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
 
 def without_numbers(picture: Picture) -> Picture:
-    """The picture with smaller cells of arrays, which only show signs."""
+    """The picture with smaller cells, which only show signs: on arrows, or if there are none with numbers, in boxes."""
 
     def smaller(each: heat.Heat | None) -> heat.Heat | None:
         return each and each.without_numbers()
 
+    arrows = tuple(replace(arrow, maps=tuple(map(smaller, arrow.maps))) for arrow in picture.arrows)
+    if arrows != picture.arrows:
+        return replace(picture, arrows=arrows)
     boxes = (replace(x, value_heat=smaller(x.value_heat), grad_heat=smaller(x.grad_heat)) for x in picture.boxes)
     return replace(picture, boxes=tuple(boxes))
 
 
-def draw_legend(keys: Sequence[str], columns: int, left: float, top: float) -> str:
-    """Place the keys in rows of so many columns."""
-    return "".join(
+def draw_legend(picture: Picture, left: float, top: float, width: float) -> tuple[str, int]:
+    """The keys of a picture with gradients on its arrows, and their height."""
+    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 700)
+    if any(any(arrow.maps) for arrow in picture.arrows):
+        keys = [LEGEND[0], LEGEND[4], LEGEND[2]]
+    drawn = "".join(
         f'<g class="mg-legend" transform="translate({left + 350 * x:g} {top + 20 * y:g})">{key}</g>'
         for i, key in enumerate(keys)
         for y, x in [divmod(i, columns)]
     )
+    return drawn, 20 * -(-len(keys) // columns)
+
+
+def draw_boxes(picture: Picture, places: dict[str, ElementTree.Element], sizes: Sizes, axis: int) -> list[str]:
+    """The boxes, each with the parts of its gradient in the order in which the arrows arrive."""
+    at = {arrow.id: corner(places[arrow.head])[axis] for arrow in picture.arrows}
+    drawn = []
+    for box in picture.boxes:
+        parts = tuple(sorted(box.parts, key=lambda part: at[part[0]]))
+        is_output, where = box in picture.outputs, corner(places[box.id])
+        drawn.append(draw_box(replace(box, parts=parts), *where, *sizes[box.id], is_output))
+    return drawn
 
 
 def even_widths(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
@@ -188,6 +208,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
         beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
         zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
+        wide, tall = heat.size_of_row(arrow.maps)
+        across = max(round((wide - PAD) / 6.6) + 2 * beside, least)
+        zeros += ["0" * across] * ceil((tall + GAP) / LINE) * bool(tall)
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
@@ -347,12 +370,16 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
     path, tip = group.find("svg:path", NAMESPACE), group.find("svg:polygon", NAMESPACE)
     assert path is not None
     assert tip is not None
-    label = group.find("svg:text", NAMESPACE)
-    words = "" if label is None else label_lines(float(label.attrib["x"]), float(label.attrib["y"]), arrow.label)
+    reserved, words = group.findall("svg:text", NAMESPACE), ""
+    if reserved:
+        x, y = (float(reserved[0].attrib[name]) for name in "xy")
+        words = label_lines(x, y - LIFT * (arrow.flow is not None), arrow.label)
+    if any(arrow.maps):
+        words += heat.draw_row(arrow.maps, x, float(reserved[-1].attrib["y"]) - 2 * LIFT)
     has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
-    flows = ""
-    if arrow.flow is not None and arrow.label:
-        flows = f'{" mg-none" * (not arrow.flow)} mg-flows" style="--mg-carries: {arrow.flow:g}'
+    flows = " mg-maps" * any(arrow.maps)
+    if arrow.flow is not None and (arrow.label or flows):
+        flows += f'{" mg-none" * (not arrow.flow)} mg-flows" style="--mg-carries: {arrow.flow:g}'
     tail = "px ".join(along[1 : along.index("C")].split(","))
     origin = f' style="transform-origin: {tail}px"' * has_flow
     whole = f"{along}L{points.split()[1]}"  # a gradient begins at the box, at the point of the tip

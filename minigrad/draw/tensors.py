@@ -23,7 +23,7 @@ from ..engine.ops import Const
 from ..engine.tensor.grad import origin
 from ..engine.tensor.tensor import Tensor
 from .graphs import arrange, is_constant, kind_of, own_name
-from .heat import Heat, heat_of
+from .heat import heat_of
 from .names import names_in
 from .picture import UNKNOWN, Box, GradientEntry, GraphRun, Picture, Share
 from .rules import Rule, rules_of, sign_of
@@ -135,35 +135,25 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
     after, before    the tail's gradient after this share and before it; before is None for the first share
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
+    slope = None if partial is None or "…" not in spread(partial) else heat_of(partial)  # a constant needs no map
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
         slope="" if partial is None or partial.size > FEW else format_array(partial),
         outgoing=format_array(gx), before="" if before is None else format_array(before),
         after=format_array(after), entry=entry_of(before, gx, after),
-        spread="" if partial is None or partial.size <= FEW else spread(partial),
-        heat=heat_of(after), terms=terms_of(before, gx, after), size=norm(gx),
+        heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
+        maps=(heat_of(gy), slope, heat_of(gx)),
     )  # fmt: skip
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:
     """The entry to show: a number itself, or the second entry of an array with a heat map; None for a larger array."""
-    if after.size == 1:
-        where, at = "", (0,) * after.ndim
-    elif heat_of(after) is not None:
-        at = tuple(int(i) for i in np.unravel_index(1, after.shape))
-        where = f"[{', '.join(map(str, at))}]"
-    else:
+    if after.size != 1 and heat_of(after) is None:
         return None
+    at = tuple(int(i) for i in np.unravel_index(int(after.size > 1), after.shape))
+    where = f"[{', '.join(map(str, at))}]" if after.size > 1 else ""
     return GradientEntry(where, None if before is None else float(before[at]), float(gx[at]), float(after[at]))
-
-
-def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
-    """The summands and the sum as heat maps on one scale; () for a first share, or without heat maps."""
-    if before is None:
-        return ()
-    arrays = (before, gx, after)
-    return tuple(heat for heat in (heat_of(each, alike=arrays) for each in arrays) if heat is not None)
 
 
 def spread(array: Any, digits: int = 4) -> str:

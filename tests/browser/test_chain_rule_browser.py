@@ -305,6 +305,20 @@ def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(
     expect(rule.locator(".mg-inspected")).to_be_hidden()
 
 
+def test_an_array_travels_on_its_arrow_and_a_small_graph_takes_the_width(show):
+    page = show(matrices()).page
+    widget(page).focus()
+    assert page.locator(".mg-arrow .mg-heat:visible").count() == 0
+    press(page, "End")
+    assert page.locator(".mg-flows [data-of=passed] .mg-cell:not(.mg-blank)").count() == 5 * 64
+
+    page = show(example(), viewport={"width": 1076, "height": 768}).page
+    widget(page).focus()
+    press(page, "End", "ArrowLeft", "ArrowLeft")
+    assert page.locator(".mg-slope .mg-name").all_text_contents() == ["y"]  # y is the slope on the way back to x
+    assert min(page.locator(".mg-arrow.mg-hot .mg-label").evaluate_all(SIZES)) > 15
+
+
 @pytest.mark.daily
 def test_formulas_and_numbers_change_places_at_the_step_where_one_is(show):
     page = show(example()).page
@@ -394,7 +408,7 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
     assert heights.pop() <= 520
     assert rule.locator("svg.mg-down").count() == 0
     assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
-    marks = rule.locator(".mg-cell text").all_text_contents()  # numbers, where there is room for them at that size
+    marks = rule.locator(".mg-box .mg-cell text").all_text_contents()  # numbers, where there is room at that size
     assert marks[:3] == {layer: ["", "−", ""], product: ["−1", "−.6", "−.2"], tanh: []}[make]
     edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
         "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"

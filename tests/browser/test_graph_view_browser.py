@@ -370,7 +370,27 @@ def test_a_large_step_stays_in_its_frame_fills_it_and_is_searched_by_name(show):
     assert page.locator(".mg-world").bounding_box()["width"] > frame["width"] / 2
     assert "unbind(): 6 ops" in page.locator(".mg-canvas").text_content()
     page.locator("input").fill("tanh")
-    assert page.locator(".mg-boxes .mg-match .mg-sign").all_text_contents() == ["tanh"] * 6
+    assert page.locator(".mg-boxes .mg-match .mg-name").all_text_contents() == ["tanh"] * 6
+
+
+def test_the_legend_lists_what_is_on_the_screen_and_tags_stay_in_their_boxes(page):
+    key = page.locator(".mg-key > :visible")
+    assert key.all_text_contents() == ["leaf", "op", "group", "saved for backward", "result"]
+    for tagged in page.locator(".mg-boxes .mg-box:has(.mg-kept)").all():
+        frame, tag = tagged.locator(".mg-frame").last.bounding_box(), tagged.locator(".mg-kept rect").bounding_box()
+        assert all(frame[side] < tag[side] for side in "xy")
+        assert tag["x"] + tag["width"] < frame["x"] + frame["width"]
+
+
+def test_an_open_group_fits_the_frame_again_and_all_groups_are_an_overview(show):
+    page = show(gpt(), viewport={"width": 1076, "height": 768}).page
+    page.get_by_role("button", name="Close all groups").click()
+    frame, world = page.locator(".mg-canvas").bounding_box(), page.locator(".mg-world")
+    page.locator(".mg-boxes .mg-toggle").last.click()
+    assert frame["x"] <= world.bounding_box()["x"]
+    page.get_by_role("button", name="Open all groups").click()
+    assert "Zoom in to read them" in say(page)
+    assert frame["width"] / 2 < world.bounding_box()["width"] <= frame["width"]
 
 
 @pytest.mark.daily

@@ -2,7 +2,7 @@
 // A screen is a function of (picture, steps 0..n): to step back, it clears the picture and applies the steps again.
 
 const PHASES = ["built", "forward", "backward", "done"];
-const UNKNOWN = "·";
+const UNKNOWN = "·", ON_ARROW = ["came", "slope", "passed"];
 const BODY = `
   <div class="mg-options-row">
     <div class="mg-choices" role="toolbar" aria-label="View">
@@ -14,7 +14,6 @@ const BODY = `
   </div>
   ${ASK}
   <div class="mg-view"></div>
-  <div class="mg-equations mg-view"></div>
   <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
 
 function render({ model, el }) {
@@ -50,8 +49,6 @@ function render({ model, el }) {
   const followed = ["change:asks", "change:answers", "change:view"];
   followed.forEach((event) => model.on(event, follow));
   follow();
-  const rows = steps.flatMap(({ equation }) => (equation ? equation[0][0].cells.length / equation[0][0].columns : []));
-  if (rows.length) root.querySelector(".mg-equations").style.minHeight = `${24 * Math.max(...rows) + 28}px`;
   return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
@@ -67,7 +64,6 @@ function show(c, n, root) {
   screen.veil(isOpen ? step.question.veil : "", step.box);
   screen.svg.setAttribute("aria-label", say);
   root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
-  root.querySelector(".mg-equations").replaceChildren(...(isOpen || !step.equation ? [] : [equation(step.equation)]));
   questions.ask(n, root);
   inspect(c, root);
   return { phase: step.phase, say, spot: screen.spot };
@@ -89,7 +85,6 @@ function drag(c) {
   const numbers = said(shares, ([incoming, slope, outgoing]) => `${number(incoming)}\n× ${number(slope)}\n= ${number(outgoing)}`);
   const parts = said(shares, ([, , outgoing]) => number(outgoing)), flows = said(shares, ([, , outgoing]) => band(Math.abs(outgoing)));
   c.screen.apply({ values: said(values), grads: said(grads), numbers, parts, flows }, c.model.get("view"));
-  root.querySelector(".mg-equations").replaceChildren();
   const y = program.at(-1).id, z = c.screen.nameOf(y);
   const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${c.screen.nameOf(leaf)} = ${number(grads[leaf])}`);
   root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
@@ -101,7 +96,11 @@ function inspect({ screen, inspected }, root) {
   for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
   region.hidden = !inspected;
   const known = Object.entries(screen.heats[inspected] ?? {});
-  region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
+  region.replaceChildren(...known.map(([of, heat]) => {
+    const term = made("span", { className: "mg-term" });
+    term.append(tableOf(heat), made("small", { textContent: `${of} of ${screen.nameOf(inspected)}` }));
+    return term;
+  }));
 }
 function choose(c, event) {
   const g = event.target.closest("g[role=button]");
@@ -122,9 +121,14 @@ class Screen {
       this.grads[id] = g.querySelector(".mg-grad");
       this.labels[id] = g.querySelector(".mg-label");
       for (const part of g.querySelectorAll(".mg-part")) this.parts[part.dataset.part] = part;
-      for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map;
+      for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map; // of a box, or of an arrow
+      if (g.matches(".mg-box:has(.mg-heat)")) this.button(g);
     }
     this.clear();
+  }
+  button(g) { // that shows the numbers of its heat maps; an element that contains buttons must not have the role "img"
+    this.svg.setAttribute("role", "group");
+    for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "aria-label": `numbers of ${this.nameOf(g.dataset.id)}` })) g.setAttribute(name, value);
   }
   nameOf(id) {
     return this.group[id].querySelector(".mg-name").textContent;
@@ -167,6 +171,7 @@ class Screen {
     each(step.grads, (id, text) => this.write("grads", id, text));
     each(step.value_heats, (id, heat) => this.warm(id, "value", heat));
     each(step.grad_heats, (id, heat) => this.warm(id, "grad", heat));
+    each(step.maps, (id, heats) => heats.forEach((heat, i) => { if (heat && this.maps[id]) this.warm(id, ON_ARROW[i], heat); }));
     each(step.parts, (id, text) => this.write("parts", id, text));
     each(step[view], (id, text) => this.label(id, text));
     each(step.flows, (id, width) => this.flow(id, width));
@@ -184,10 +189,11 @@ class Screen {
   }
   light(step) {
     const { group } = this;
-    for (const g of Object.values(group)) g.classList.remove("mg-hot", "mg-source", "mg-forward", "mg-backward");
+    for (const g of Object.values(group)) g.classList.remove("mg-hot", "mg-slope", "mg-source", "mg-forward", "mg-backward");
     for (const id of step.sources ?? []) group[id].classList.add("mg-source", `mg-${step.phase}`);
     const spot = [step.box, ...(step.arrows ?? [])].filter(Boolean).map((id) => group[id]);
     for (const g of spot) g.classList.add("mg-hot", `mg-${step.phase}`);
+    group[step.slope]?.classList.add("mg-slope");
     this.spot = group[step.box];
   }
   // Hides the text that would give an answer away, and restores the text hidden before.
@@ -197,18 +203,6 @@ class Screen {
     this.veiled = part ? { part, words } : null;
     if (part) part.textContent = "?";
   }
-}
-
-// One row of arithmetic: each heat map above its description, and the symbols between them.
-function equation(terms) {
-  const row = made("div");
-  for (const [number, what] of terms) {
-    const term = made("span", { className: what ? "mg-term" : "mg-operator" });
-    term.append(number.cells ? tableOf(number) : made("b", { textContent: number }));
-    if (what) term.append(made("small", { textContent: what }));
-    row.append(term);
-  }
-  return row;
 }
 
 export default { render };

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import traitlets
@@ -18,9 +17,9 @@ import traitlets
 from ...draw import heat
 from ...draw.drawing import picture_of, replay_of
 from ...draw.names import variables
-from ...draw.picture import UNKNOWN, Box, Picture
+from ...draw.picture import UNKNOWN, Picture
 from ...draw.readers import reader_of
-from ...draw.svg import LEGEND, across_and_down, colours, heats, svg
+from ...draw.svg import LAPTOP, LEGEND, across_and_down, colours, svg
 from ...scalar.value import Value, history
 from .chain_rule_steps import ChainStep, steps_of
 from .dragging import scalar_program
@@ -29,6 +28,7 @@ from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a readable size
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # the browser draws the cells
+LARGER, TALLEST = 1.5, 380  # a small picture is enlarged so many times at most, up to this height in pixels
 DRAGGED = "−0.0000"  # the width of boxes in which dragging can change the number
 VIEWS = ("numbers", "formulas")  # how arrows show local derivatives; also names of fields of ChainStep
 
@@ -138,14 +138,15 @@ def annotate(final: Picture, steps: list[ChainStep], view: str, least: str | Non
 
     values, grads, parts, labels = map(texts, ("values", "grads", "parts", view))
     flows = {id: width for step in steps for id, width in step.flows.items()}
+    maps = {id: found for step in steps for id, found in step.maps.items() if view == VIEWS[0]}
     heads = {arrow.id: final.box[arrow.head].display_name for arrow in final.arrows}
     boxes = []
     for box in final.boxes:
         summands = tuple((id, part, heads[id]) for id, part in parts.items() if final.arrow[id].tail == box.id)
         written = {"value": values.get(box.id, box.value), "grad": grads.get(box.id, box.grad), "parts": summands}
         boxes.append(replace(box, **written))
-    arrows = (replace(arrow, label=labels.get(arrow.id, ""), flow=flows.get(arrow.id)) for arrow in final.arrows)
-    return Picture(tuple(boxes), tuple(arrows))
+    arrows = (replace(x, label=labels.get(x.id, ""), flow=flows.get(x.id)) for x in final.arrows)
+    return Picture(tuple(boxes), tuple(replace(x, maps=maps.get(x.id, ())) for x in arrows))
 
 
 def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
@@ -156,18 +157,10 @@ def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
     boxes = tuple(replace(box, kept=box.id in kept) for box in picture.boxes)
     empty = Picture(boxes, tuple(replace(arrow, label="") for arrow in picture.arrows))
     drawn = across_and_down(empty, title="", description="", room=room)
+    wide, tall = map(float, drawn.split('viewBox="', 1)[1].split('"')[0].split()[2:])
+    drawn = f'<svg style="--mg-enlarge: {max(1, min(LARGER, LAPTOP / wide, TALLEST / tall)):.3f}"{drawn[4:]}'
     if view == VIEWS[1]:
         more = ", or g ↦ what is passed on" * any("↦" in arrow.label for arrow in picture.arrows)
         words = f'<tspan class="mg-dim">slope</tspan> <tspan class="mg-passed">= formula{more}</tspan>'
         drawn = drawn.replace(LEGEND[1], f'<text y="4">{words}</text>')
-    return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
-
-
-def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
-    """The SVG, in which each box with a heat map is a button that shows the numbers of the heat map."""
-    for box in boxes:
-        if heats(box):
-            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.display_name)}"'
-            drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
-    # An element that contains buttons must not have the role "img".
-    return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn
+    return CELLS.sub(r"\1</g>", drawn)

@@ -15,8 +15,7 @@ from ...draw.svg import band
 from ...draw.words import format_op, is_number, join_names, number, pluralize
 from .gradient_questions import StepQuestion, share_question
 
-Equation = tuple[tuple[str | Heat, str], ...]  # (heat map, its description), or (symbol, "")
-LONGEST_LINE = 15  # characters on an arrow; more are wrapped
+LONGEST_LINE = 12  # characters on an arrow; more are wrapped
 LONGEST_BESIDE = 9  # characters below a heat map
 MOST_PARTS = 4  # summands in a box
 
@@ -38,7 +37,8 @@ class ChainStep:
     formulas   arrow → its new label in the view "formulas": the local derivative in symbols
     kept       boxes whose values are saved for backward from this step on
     freed      boxes whose saved values this step frees
-    equation   the sum of arrays that the step forms
+    slope      id of the box whose value is the local derivative; "" for none
+    maps       arrow → heat maps in place of lines of its label in the view "numbers"
     held       the bytes saved for backward after the step, in words; "" if the engine frees nothing
     question   the question that may come before the step
 
@@ -57,10 +57,11 @@ class ChainStep:
     numbers: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
-    equation: Equation = ()
     formulas: dict[str, str] = field(default_factory=dict)
     value_heats: dict[str, Heat] = field(default_factory=dict)
     grad_heats: dict[str, Heat] = field(default_factory=dict)
+    slope: str = ""
+    maps: dict[str, tuple[Heat | None, ...]] = field(default_factory=dict)
     held: str = ""
     question: StepQuestion | None = None
 
@@ -190,11 +191,18 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
         parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
+        maps={arrow.id: share.maps}, slope=slope_of(picture, share),
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        numbers={arrow.id: "\n".join(map(wrap, share.lines))},
+        numbers={arrow.id: "\n".join(wrap(line) for line, each in zip(share.lines, share.maps) if not each)},
         formulas={arrow.id: "\n".join(map(wrap, formula.split("\n")))},
-        freed=tuple(freed), equation=equation_of(tail, share), question=share_question(picture, share),
+        freed=tuple(freed), question=share_question(picture, share),
     )  # fmt: skip
+
+
+def slope_of(picture: Picture, share: Share) -> str:
+    """The box whose value is the local derivative; "" for none."""
+    operands = [x for x in picture.operands(picture.box[picture.arrow[share.arrow].head]) if x.kind != "constant"]
+    return next((x.id for x in operands if x.display_name == share.rule and not share.is_whole), "")
 
 
 def describe_sum(called: str, uses: int, share: Share) -> str:
@@ -208,14 +216,6 @@ def describe_sum(called: str, uses: int, share: Share) -> str:
         sums = f"{format_op('+', [number(entry.before), number(entry.outgoing)])} = {number(entry.after)}"
         return f"{say}, entry by entry, to {share.after}: at {entry.where}, {sums}."
     return f"{say}: {format_op('+', [share.before, share.outgoing])} = {share.after}."
-
-
-def equation_of(called: str, share: Share) -> Equation:
-    """The sum of two arrays that a share adds up, if the arrays have heat maps."""
-    if not share.terms:
-        return ()
-    before, now, after = share.terms
-    return ((before, "so far"), ("+", ""), (now, "now"), ("=", ""), (after, f"gradient of {called}"))
 
 
 def final_step(replay: GraphRun) -> ChainStep:

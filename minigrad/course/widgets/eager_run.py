@@ -10,12 +10,12 @@ from typing import Any
 
 from ...draw.picture import Arrow, Box, Picture
 from ...draw.static_run import code_of
-from ...draw.svg import draw_down
+from ...draw.svg import draw_down, natural_width
 from ...engine.base.pytree import leaves
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run, truncate_text
 
 LARGEST = 60  # boxes of one graph; with more, two graphs side by side are too small to read
-TALL = 380  # pixels: a taller graph has boxes of one row, without their types
+TALL, WIDE = 380, 380  # pixels: a taller graph has boxes of one row; neither it nor a wider one has types in its boxes
 
 
 @dataclass(frozen=True)
@@ -140,4 +140,6 @@ def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int], said: Map
     drawn = draw_down(picture, 2, specs)
     if float(re.findall(r'height="([\d.]+)"', drawn)[0]) > TALL:
         drawn = draw_down(picture, 1, places)
+    elif natural_width(drawn) > WIDE:
+        drawn = draw_down(picture, 2, places)
     return drawn.replace('data-id="', f'data-id="{prefix}')

@@ -41,27 +41,26 @@ function ofNode(item) {
   ];
 }
 
-// A closed box: its size and its SVG. The box of a group has a button in place of the op's symbol. A dense box is narrower:
-// it has the op's symbol above, without the value and without the type of a module: they are read on hover.
+// A closed box: its size and its SVG. Below its title are its type and value; a dense box has no value, which is read on hover.
 function shape(item, i, name, dense = false) {
-  const group = isGroup(item), above = dense && !group, sign = group ? "+" : above ? "" : item.sign ?? "", signSize = sign.length <= 3 ? 18 : 14;
-  const texts = textsOf(item, above ? [item.sign, name].filter(Boolean).join(" → ") : name, dense);
-  const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
-  const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
-  const tag = (right, words, css) => `<g class="mg-kept ${css}"><rect x="${w - right}" y="-6" width="40" height="13" rx="6"/><text x="${w - right + 20}" y="4">${words}</text></g>`;
+  const group = isGroup(item), chip = group ? 26 : 0, texts = textsOf(item, name, dense), h = texts.length * ROW + MARGIN;
+  const tags = [item.trouble && [item.trouble.includes("NaN") ? "NaN" : "inf", 44, " mg-trouble"], item.kept && (dense ? ["", 19, ""] : ["saved", 44, ""])].filter(Boolean);
+  const beside = sum(tags.map(([, wide]) => wide)), across = ([css, text], n) => width(text, css === "mg-dim" ? "12px" : "bold 13px") + (n ? 0 : beside);
+  const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(across)));
+  const tag = ([word, wide, css], n) => `<g class="mg-kept${css}" transform="translate(${w - (n ? wide : beside)} 4)"><rect width="${wide - 4}" height="15" rx="7"/><text x="20" y="11">${word}</text></g>`;
   const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
     `<title>${escaped(described(item))}</title>` +
     (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
     `<rect class="mg-frame" width="${w}" height="${h}" rx="${item.kind === "leaf" || item.kind === "constant" ? 0 : 8}"/>` +
-    (chip ? `<g class="${group ? "mg-toggle" : ""}"><rect class="mg-chip" x="1" y="1" width="${chip}" height="${h - 2}" rx="7"/><text class="mg-sign" style="font-size:${signSize}px" x="${chip / 2}" y="${h / 2 + 6}">${escaped(sign)}</text></g>` : "") +
-    texts.map(([css, text], n) => `<text class="${css}" x="${chip + MARGIN}" y="${ROW * (n + 1)}">${escaped(text)}</text>`).join("") +
-    (item.kept ? tag(44, "saved", "") : "") + (item.trouble ? tag(item.kept ? 88 : 44, item.trouble.includes("NaN") ? "NaN" : "inf", "mg-trouble") : "") + "</g>";
+    (group ? `<g class="mg-toggle"><rect class="mg-chip" x="1" y="1" width="${chip}" height="${h - 2}" rx="7"/><text class="mg-sign" style="font-size:18px" x="${chip / 2}" y="${h / 2 + 6}">+</text></g>` : "") +
+    texts.map(([css, text], n) => `<text class="${css}" x="${chip + MARGIN}" y="${ROW * (n + 1)}">${escaped(text)}</text>`).join("") + tags.map(tag).join("") + "</g>";
   return { size: [w, h], markup };
 }
 function textsOf(item, name, dense) { // [class, words] of each line
-  const value = known(item), numbers = dense ? [["mg-dim", isGroup(item) ? item.spec.replace(/^.* · |, .*$/, "") : item.spec || value]] :
-    item.name ? [["mg-dim", [item.spec, value].filter(Boolean).join(" · ")]] : [["mg-dim", item.spec], ["mg-value", value]];
-  return [...inTwo(name).map((part) => ["mg-name", part]), ...numbers].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
+  const value = known(item), called = isGroup(item) ? name : [item.sign, name].filter(Boolean).join(" → ");
+  const both = [item.spec, value].filter(Boolean).join(" · "), type = isGroup(item) ? item.spec.replace(/^.* · |, .*$/, "") : item.spec;
+  const numbers = (dense || both.length > 34) && type ? type : both;
+  return [...inTwo(called).map((part) => [part === item.sign && !part[2] ? "mg-name mg-mark" : "mg-name", part]), ["mg-dim", numbers]].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
 }
 const inTwo = (name) => // two lines of a long name
   (name.length > LONGEST && name.match(`^(.{${Math.floor(name.length * 0.4)},}?) (.+)`)?.slice(1)) || [name];

@@ -1,4 +1,4 @@
-// Draws the open part of a graph: boxes, frames and lines. The state `g` of a view is described in graph_view.js.
+// Draws the open part of a graph: boxes, frames and lines. The state `g`: see graph_view.js.
 
 const SVG = "http://www.w3.org/2000/svg";
 

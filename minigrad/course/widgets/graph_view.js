@@ -19,12 +19,13 @@ const BUTTONS = [
   ["open", "Open all groups", "Open all"], ["close", "Close all groups", "Close all"],
   ["svg", "Save what is open as SVG", "SVG"], ["png", "Save what is open as PNG", "PNG"],
 ];
+const KEYS = ["leaf", "constant", "op", "group", "saved for backward", "result"]; // graph_view.css shows those of the boxes on the screen
 const FRAME = `
   <p class="mg-say" aria-live="polite" aria-atomic="true"></p>
   <div class="mg-controls" role="toolbar" aria-label="View">
     <input type="search" ${QUIET} aria-label="Search the graph" placeholder="search">
     ${BUTTONS.map(([action, label, face]) => `<button type="button" ${QUIET} data-action="${action}" aria-label="${label}" title="${label}">${face}</button>`).join("")}
-    <span class="mg-key" aria-hidden="true"><i></i>leaf<i></i>op<i>+</i>group<i>saved</i>for backward</span>
+    <span class="mg-key" aria-hidden="true">${KEYS.map((key) => `<span><i></i>${key}</span>`).join("")}</span>
   </div>
   <div class="mg-stage"><svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
     <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>
@@ -55,7 +56,7 @@ function stateOf(model, el) {
   };
 }
 
-// -- buttons and keys -------------------------------------------------------------------------------
+// -- buttons and keys --
 
 const files = (g) => ({ ...g.screen, world: g.world, tell: (sentence) => tell(g, sentence), label: g.model.get("label") });
 const ACTIONS = {
@@ -85,7 +86,7 @@ function actionOf(g, { key, target, shiftKey }) {
   return VIEW_KEYS[key];
 }
 
-// -- events -----------------------------------------------------------------------------------------
+// -- events --
 
 const itemAt = ({ target }) => Number(target.closest?.("[data-item]")?.dataset.item ?? -1);
 const isToggle = ({ target }) => target.closest(".mg-toggle");

@@ -1,8 +1,8 @@
-// Opening groups, choosing and searching boxes, going from box to box. The state `g` of a view is described in graph_view.js.
+// Opening groups, choosing and searching boxes, going from box to box. The state `g`: see graph_view.js.
 
 const MOST_OPEN = 2000; // boxes at once
 
-// -- opening groups -----------------------------------------------------------------------------------
+// -- opening groups --
 
 function toggle(g, i) {
   if (!g.inner.has(i)) return;
@@ -23,15 +23,16 @@ function openAll(g) {
 }
 function setOpen(g, groups, word) {
   g.now = -1;
-  if (!wrap(g, groups)) { // Fit fills the frame
-    g.room = Math.max(g.room, Math.sqrt((g.screen.width * g.screen.height * g.wide) / TALLEST));
+  if (!wrap(g, groups)) for (let n = 0; n < 3; n++) { // rows that fill the frame
+    const area = g.screen.width * g.screen.height;
+    g.room = Math.max(g.room, Math.sqrt((area * g.wide) / TALLEST));
     drawGraph(g);
   }
-  keepTo(g, begin);
+  keepTo(g, groups.length ? fit : begin);
   tell(g, `All groups are ${word}: ${showing(g)}`);
 }
 
-// -- choosing and searching ---------------------------------------------------------------------------
+// -- choosing and searching --
 
 function choose(g, i) {
   g.model.set("chosen", i);
@@ -49,7 +50,7 @@ function find(g) {
   const own = (item) => (isGroup(item) ? item.spec.replace(/ · .*/, "") : item.spec); // not the op in a module: it is found itself
   const having = (texts) => g.items.flatMap((item, i) => (texts(item).join("\n").toLowerCase().includes(words) ? [i] : []));
   const named = having((item) => [item.sign, item.name, own(item), item.trouble]);
-  g.matches = !words ? [] : named.length ? named : having((item) => [item.line]);
+  g.matches = !words ? [] : named.length ? named : having((item) => [item.sign && item.line]); // not what a leaf is read by
   g.match = -1;
   mark(g);
   if (!words) return tell(g, whole(g));
@@ -66,13 +67,13 @@ function nextMatch(g, by) {
   tell(g, `Match ${g.match + 1} of ${n.toLocaleString("en")}: ${described(g.items[g.now])}.`);
 }
 
-// -- the sentence and the details ---------------------------------------------------------------------
+// -- the sentence and the details --
 
 function tell(g, sentence) {
   g.say.textContent = sentence;
 }
 function showing(g) {
-  const rest = g.svg.clientWidth && fitting(g) < READABLE ? " Drag, or press the arrow keys, for the rest." : "";
+  const isAll = !g.svg.clientWidth || fitting(g) >= READABLE, rest = isAll ? "" : g.view.k < READABLE ? " Zoom in to read them." : " Drag, or press the arrow keys, for the rest.";
   return `${counted(+g.root.dataset.shown, "box is", "boxes are")} shown.${rest}`;
 }
 function whole(g) {
@@ -81,11 +82,11 @@ function whole(g) {
 }
 function explain(g, i = g.now >= 0 ? g.now : g.model.get("chosen")) {
   const around = g.items[g.items[i]?.in]; // undefined for an outermost item
-  const rows = i < 0 ? [] : facts(g.items[i], around ? `${title(around)}: ${around.spec}` : "");
+  const rows = i < 0 ? [] : facts(g.items[i], around ? heading(around, title(around)) : "");
   g.details.innerHTML = rows.map(([term, text]) => `<li><span>${term && `${term} `}</span>${escaped(text)}</li>`).join("");
 }
 
-// -- going from box to box ----------------------------------------------------------------------------
+// -- going from box to box --
 
 function goTo(g, i) {
   g.now = i;

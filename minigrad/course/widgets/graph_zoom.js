@@ -1,6 +1,6 @@
-// The offset and the scale of a graph on the screen. The state `g` of a view is described in graph_view.js.
+// The offset and the scale of a graph on the screen. The state `g`: see graph_view.js.
 
-const READABLE = 11 / 12, LOWEST = 110, TALLEST = 420, MARGINS = 36, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, MOST_TRIES = 8, MOST_FITTED = 80;
+const READABLE = 11 / 12, LOWEST = 110, TALLEST = 420, MARGINS = 36, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, MOST_TRIES = 8, MOST_FITTED = 60;
 
 function look(g, to) {
   g.view = to;
@@ -40,8 +40,7 @@ function wrap(g, groups) {
   g.open = new Set(groups);
   g.wide = g.svg.clientWidth;
   if (!g.wide) return drawGraph(g);
-  const shown = new Set(standIns(g).box).size;
-  for (const [dense, rows] of shown > MOST_FITTED ? [] : [[false, false], [false, true], [true, true]]) {
+  for (const [dense, rows] of new Set(standIns(g).box).size > MOST_FITTED ? [] : [[false, false], [false, true], [true, true]]) {
     for (const k of [1, 0.95, READABLE]) {
       g.room = (g.wide - 24) / k;
       setDense(g, dense);
@@ -50,7 +49,7 @@ function wrap(g, groups) {
     }
   }
   g.room = (g.wide - 24) / READABLE;
-  setDense(g, false);
+  setDense(g, true);
   drawGraph(g);
   return false;
 }
@@ -67,10 +66,11 @@ function bringIntoView(g, i) { // with the smallest move
   const slide = (at, size, room) => (at < 20 ? 20 - at : Math.min(0, Math.max(room - 20 - at - size, 20 - at)));
   moveBy(g, slide(view.x + x * k, w * k, svg.clientWidth), slide(view.y + y * k, Math.min(h, 60) * k, svg.clientHeight));
 }
-function redrawAround(g, i) { // item i keeps its place, but no side is cut that has room
-  const before = g.screen.place.get(i);
-  drawGraph(g);
-  const after = g.screen.place.get(g.screen.box[i]);
-  const { k, x, y } = g.view, left = x + (before.x - after.x) * k, spare = g.svg.clientWidth - g.screen.width * k;
-  look(g, { k, x: spare < 24 ? left : Math.min(Math.max(left, 12), spare - 12), y: y + (before.y - after.y) * k });
+function redrawAround(g, i) { // fits the graph; if that is too small, or the reader has moved it, item i keeps its place
+  const before = g.screen.place.get(i), { view } = g, moved = view !== g.framed;
+  if (wrap(g, g.open) && !moved) return keepTo(g, begin);
+  const after = g.screen.place.get(g.screen.box[i]), k = moved ? view.k : Math.min(view.k, READABLE);
+  const left = view.x + before.x * view.k - after.x * k, spare = g.svg.clientWidth - g.screen.width * k;
+  look(g, { k, x: spare < 0 ? left : Math.min(Math.max(left, spare && 12), spare), y: view.y + before.y * view.k - after.y * k });
+  if (!moved) [g.framed, g.framing] = [g.view, begin];
 }

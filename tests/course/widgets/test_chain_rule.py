@@ -318,7 +318,9 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
         return [text for step in rule.steps for text in step.get(view, {}).values()]
 
     assert on_arrows("formulas")[1:] == ["∂h/∂c\n= 1 − h × h", "g ↦ g @ bᵀ"]
-    assert on_arrows("numbers")[1:] == ["norm 2.83\n× 0.9151\n= norm 2.59", "g: norm 2.59\ng @ bᵀ\n= norm 0.897"]
+    assert on_arrows("numbers")[1:] == ["× 0.9151", "g @ bᵀ"]  # with heat maps in place of both gradients
+    maps = [found for step in rule.steps for found in step.get("maps", {}).values()]
+    assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, None, 3]]
     assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
     rule.view = "formulas"
     assert "∂h/∂c = 1 − h × h" in labels(rule.svg)
@@ -342,14 +344,18 @@ def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
     assert heat_of(np.zeros(3)).cells == (("0", "0", 0.0),) * 3
 
 
-def test_matrices_that_add_are_shown_to_add_on_one_scale():
+def test_matrices_on_the_arrows_are_the_engines_and_add_up_in_the_box():
     x = mg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     rule = ChainRule((x * x * 3).sum())
-    (row,) = [step["equation"] for step in rule.steps if "equation" in step]
-    so_far, now, total = ([float(text) for text, _, _ in part["cells"]] for part, _ in row[::2])
+    shares = [step for step in rule.steps if step.get("slope") == "b1"]
 
-    assert total == [a + b for a, b in zip(so_far, now)] == [6.0, 12.0, 18.0, 24.0, 30.0, 36.0]
-    assert [row[0][0]["cells"][-1][2], row[4][0]["cells"][-1][2]] == [0.5, 1.0]
+    def numbers(heat: dict) -> list[float]:
+        return [float(text) for text, _, _ in heat["cells"]]
+
+    arrows = [[numbers(heat) for heat in heats] for step in shares for heats in step["maps"].values()]
+    assert all(passed == [g * slope for g, slope in zip(came, slopes)] for came, slopes, passed in arrows)
+    so_far, now = (passed for _, _, passed in arrows)
+    assert numbers(shares[-1]["grad_heats"]["b1"]) == [a + b for a, b in zip(so_far, now)]
     assert "at [0, 1], 6 + 6 = 12." in told(rule)
 
 
