@@ -8,11 +8,9 @@ function slider(id, says, name, range) {
   label.append(input, made("output"));
   return label;
 }
-// Round numbers between two limits, at most about seven, as in draw/charts.py.
-function ticksOf(low, high) {
-  const least = (high - low) / 5, power = 10 ** Math.floor(Math.log10(least)), step = power * [1, 2, 5, 10].find((k) => power * k >= least * (1 - 1e-9));
-  const first = Math.ceil(low / step - 1e-9);
-  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => step * (first + i));
+function ticksOf(low, high) { // round numbers
+  const least = (high - low) / 5.01, power = 10 ** Math.floor(Math.log10(least)), step = power * [2, 5, 10].find((k) => power * k >= least);
+  return [...Array(9).keys()].map((i) => step * (Math.ceil(low / step) + i)).filter((x) => x <= high);
 }
 function tell(input, value) {
   input.value = value;

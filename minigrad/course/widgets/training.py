@@ -6,9 +6,8 @@ Snapshots take time from training. Therefore the clock limits their number, and 
 from __future__ import annotations
 
 import math
-import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from struct import pack
 from typing import Any
@@ -138,11 +137,6 @@ def spreads(model: Any, optimizer: Any) -> list[Plain]:
     return [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found[:MOST_LAYERS]]
 
 
-def rounded(model: Any) -> list[list[float]]:
-    """All parameters in four digits, for a picture."""
-    return [[float(f"{x:.4g}") for x in np.nan_to_num(array(p)).ravel().tolist()] for p in model.parameters()]
-
-
 def spread(x: Any) -> Plain | None:
     """A histogram of x: the heights of the bars, from 0 to 9, and the limits of the axis.
 
@@ -264,8 +258,12 @@ def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
     return program
 
 
-def network(layers: list[Any]) -> str:
-    """A small network as SVG: units as squares, in columns, and weights as lines, without its numbers."""
+def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[Any] = ()) -> str:
+    """A small network as SVG: units as squares, in columns, and weights as lines. A browser adds the rest.
+
+    numbers    the parameters: positive weights are blue, negative ones are dashed and orange, larger ones are thicker
+    columns    `outputs` on a square grid: each unit shows its own
+    """
     linear = [k for k, each in enumerate(layers) if isinstance(each, list)]
     bends = [" ".join(layers[a + 1 : b]) for a, b in pairwise(linear)]
     parts, a = [text("mg-number", 22, HIGH // 2 + PITCH * i, f"x{index}") for i, index in enumerate("₀₁")], 0
@@ -275,33 +273,25 @@ def network(layers: list[Any]) -> str:
         parts.append(text("mg-sign mg-dim", x + UNIT / 2, 12, f"{n} of " * (n < size) + f"{size} {name}"))
         column = [(HIGH + 26 - PITCH * n) // 2 + PITCH * i for i in range(n)]
         for i, y in enumerate(column):
+            parts += [field(each[:, i], x, y, UNIT) for each in columns[c : c + 1]]
             parts.append(f'<rect class="mg-unit" data-at="{c},{i}" x="{x}" y="{y}" width="{UNIT}" height="{UNIT}"/>')
             for j, b in enumerate(before):
+                k, at = 2 * c - 2, i * layers[linear[c - 1]][0] + j
+                weight = numbers[k][at] if numbers else 0.0
+                look = f'data-sign="{np.sign(weight):g}" stroke-width="{min(0.5 + 1.4 * abs(weight), 9):.2f}"'
                 way = f"M{a},{b + 15}C{(a + x) // 2},{b + 15} {(a + x) // 2},{y + 15} {x},{y + 15}"
-                at = f"{2 * c - 2},{i * layers[linear[c - 1]][0] + j}"
-                parts.append(f'<path class="mg-weight" data-at="{at}" d="{way}"><title/></path>')
+                parts.append(f'<path class="mg-weight" data-at="{k},{at}" {look} d="{way}"><title/></path>')
         before, a = column, x + UNIT
     ends = f"M{a},{before[0]}L{WIDE + 22},0M{a},{before[-1] + UNIT}L{WIDE + 22},{HIGH}"
     return picture("The network", WIDE, HIGH, [*parts, f'<path class="mg-enlarged" d="{ends}"/>'], "mg-net")
 
 
-def complete(drawing: str, model: Any, at: Tensor) -> str:
-    """The drawing of a network with its weights, and with each unit's output at `at`, a square grid of points."""
-    results = [at]
+def outputs(model: Any, x: Any) -> list[np.ndarray]:
+    """The input, and the outputs of each column of units."""
+    results = [x]
     for layer in model:
         results.append(layer(results[-1]))
-    columns = [array(x) for x, layer in zip(results, [*model, None]) if layer is None or hasattr(layer, "weight")]
-    numbers = [array(p).ravel() for p in model.parameters()]
-
-    def unit(m: Any) -> str:
-        return field(columns[int(m[1])][:, int(m[2])], m[3], m[4], UNIT) + m[0]
-
-    def line(m: Any) -> str:  # as in training_view.js
-        x = numbers[int(m[1])][int(m[2])]
-        return f'{m[0]} data-sign="{np.sign(x):g}" stroke-width="{min(0.5 + 1.4 * abs(x), 9):.2f}"'
-
-    drawing = re.sub(r'<rect class="mg-unit" data-at="(\d+),(\d+)" x="(\d+)" y="(\d+)"', unit, drawing)
-    return re.sub(r'<path class="mg-weight" data-at="(\d+),(\d+)"', line, drawing)
+    return [array(y) for y, layer in zip(results, [*model, None]) if layer is None or hasattr(layer, "weight")]
 
 
 def field(values: np.ndarray, x: object, y: object, size: int, least: float = 0.0) -> str:

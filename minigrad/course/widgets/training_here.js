@@ -20,9 +20,7 @@ function networkOf({ layers, parameters, ...rest }, points) {
   return { ...rest, layers, points, step: 0, parameters: parameters.map((numbers) => ({ numbers: [...numbers], grad: null, mean: zeros(numbers), square: zeros(numbers) })) };
 }
 const surenessOf = (scores) => (scores.length === 1 ? scores[0] : scores[1] - scores[0]);
-
 const grouped = (n) => n.toLocaleString("en");
-
 // The input, then the output of each layer.
 function activations({ layers, parameters }, input) {
   const results = [input];

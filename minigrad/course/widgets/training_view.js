@@ -117,7 +117,8 @@ function networkChart(figure, { layers, picture }, corners) {
   const title = svg.firstElementChild, names = [...svg.querySelectorAll(".mg-sign")].map((each) => each.textContent).join(", ");
   const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
   const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
-  return ({ weights }) => {
+  return (all, n) => {
+    const { weights } = all[n];
     const results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
     for (const [part, k, i] of parts) if (part.matches("rect")) {
       const values = results.map((each) => each[columns[k]][i]), most = Math.max(1, ...values.map(Math.abs));
@@ -196,10 +197,7 @@ function chartsOf(v, root) { // each draws (frames, n)
   boundary.hidden = !corners.length;
   network.hidden = !program.layers;
   layers.hidden = !network.hidden;
-  if (program.layers) {
-    const chart = networkChart(network, program, corners);
-    charts.push((all, n) => chart(all[n]));
-  }
+  if (program.layers) charts.push(networkChart(network, program, corners));
   if (corners.length) {
     const chart = boundaryChart(boundary, corners), svg = boundary.querySelector("svg");
     drawPoints(svg, model.get("points"), corners);

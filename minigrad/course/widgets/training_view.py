@@ -17,6 +17,7 @@ from contextvars import Context
 from math import inf
 from typing import Any
 
+import numpy as np
 import traitlets
 
 from ...draw.charts import LOOKS, place_in_rows
@@ -293,9 +294,9 @@ class TrainingView(SteppedWidget):
             say = f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
         curve = training.sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
-        weights = training.rounded(self.model) if self.program else []
+        found = [np.nan_to_num(training.array(p)).ravel() for p in self.model.parameters()] if self.program else []
         told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
-        return {**told, "heat": heat, "weights": weights}
+        return {**told, "heat": heat, "weights": [p.astype(float).round(4).tolist() for p in found]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""
@@ -314,7 +315,9 @@ class TrainingView(SteppedWidget):
         """The loss over the steps; before it the boundary, and the network, if they can be drawn."""
         drawn = [("", training.plane(seen)) for seen in [self._boundary] if seen] + [("", training.curve(self.losses))]
         if self.program and self._boundary and self._boundary.levels():
-            inside = training.complete(self.program["picture"], self.model, self._boundary.grid)
+            numbers = [training.array(p).ravel() for p in self.model.parameters()]
+            columns = training.outputs(self.model, self._boundary.grid)
+            inside = training.network(self.program["layers"], numbers, columns)
             drawn = [("Weights: blue adds, dashed takes away", inside), ("Its answer", drawn[0][1]), drawn[1]]
         return place_in_rows(self.label, STYLE + LOOKS + training.NETWORK, drawn)
 

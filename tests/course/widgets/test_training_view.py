@@ -477,7 +477,7 @@ def test_a_small_network_is_drawn_with_its_weights(view):
     numbers = [p.numpy().ravel() for p in watched.model.parameters()]
     lines = re.findall(r'data-at="(\d),(\d+)" data-sign="(.+?)" stroke-width="(.+?)"', watched.svg)
 
-    assert all(np.allclose(*pair, rtol=1e-3) for pair in zip(watched.steps[-1]["weights"], numbers))
+    assert all(np.allclose(*pair, atol=1e-4) for pair in zip(watched.steps[-1]["weights"], numbers))
     weights = [numbers[int(k)][int(i)] for k, i, *_ in lines]
     assert sorted(weights) == sorted([*numbers[0], *numbers[2]])
     assert [float(sign) for *_, sign, _ in lines] == np.sign(weights).tolist()
