@@ -155,7 +155,7 @@ class GradientDescent(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The whole path of the ball, in axes that are wide enough for it."""
+        """The whole path of the ball, in axes that are wide enough for it; on a curve, the first step is an arrow."""
         ends = [*zip(*(axis[:2] for axis in self.axes)), *(p["at"] for p in self.steps)]
         low, high = ([*map(pick, *(end[: len(self.names)] for end in ends))] for pick in (min, max))
         x, y, picture = drawing(self.f, self.names, self.words["value"], low, high)
@@ -165,6 +165,11 @@ class GradientDescent(SteppedWidget):
         picture = picture.replace('<g data-trail="">', f"<g>{trail}")
         for mark, (a, b) in ("start", at[0]), ("ball", at[-1]):
             picture = picture.replace(f'data-at="{mark}"', f'transform="translate({a:.1f} {b:.1f})"')
+        if len(self.names) == 1 and not self._path and self.steps[1:]:
+            (a, _), (b, _) = at[:2]
+            tip, said = b - 8 * np.sign(b - a), self._format_step(0, self.steps[0], "arrow")
+            arrow = line("mg-step", [(a, BOTTOM), (b, BOTTOM), (tip, BOTTOM - 4), (b, BOTTOM), (tip, BOTTOM + 4)])
+            picture = picture.replace('<g data-step="">', f"<g>{arrow}{text('mg-sign mg-name', 231, 291, said)}")
         return picture.replace(">", f"><style>{self.looks}</style>", 1)
 
     def __repr__(self) -> str:

@@ -236,10 +236,7 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 
 
 def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
-    """A small network as plain data: its layers and its picture; its numbers too, if training_here.js can train it.
-
-    {} if it is not a Sequential of Linear layers with bends between them.
-    """
+    """A Sequential of Linear layers and bends as plain data, with what training_here.js needs to train it; else {}."""
     layers = [*model] if type(model).__name__ == "Sequential" else []
     used = [*map(type, layers), type(optimizer), loss_fn]
     are_ours = [str(getattr(each, "__module__", "")).startswith("minigrad.") for each in used]
@@ -259,11 +256,7 @@ def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
 
 
 def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[Any] = ()) -> str:
-    """A small network as SVG: units as squares, in columns, and weights as lines. A browser adds the rest.
-
-    numbers    the parameters: positive weights are blue, negative ones are dashed and orange, larger ones are thicker
-    columns    `outputs` on a square grid: each unit shows its own
-    """
+    """A small network as SVG: units as squares, weights as lines; with its parameters, and its `outputs` on a grid."""
     linear = [k for k, each in enumerate(layers) if isinstance(each, list)]
     bends = [" ".join(layers[a + 1 : b]) for a, b in pairwise(linear)]
     parts, a = [text("mg-number", 22, HIGH // 2 + PITCH * i, f"x{index}") for i, index in enumerate("₀₁")], 0

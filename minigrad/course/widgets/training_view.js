@@ -109,11 +109,11 @@ function dragPoints(svg, corners, points, moved) {
     if (by) moved(d.points);
   });
 }
-// The squares and lines of Python's picture, at a frame. The canvas below it has twice as many pixels.
+// The squares and lines of Python's picture, at a frame. A canvas below it has what each unit says.
 function networkChart(figure, { layers, picture }, corners) {
   figure.insertAdjacentHTML("beforeend", `<canvas aria-hidden="true"></canvas>${picture}`);
   const [canvas, svg] = figure.querySelectorAll("canvas, svg"), { width, height } = svg.viewBox.baseVal, pen = canvas.getContext("2d");
-  Object.assign(canvas, { width: 2 * width, height: 2 * height });
+  Object.assign(canvas, { width, height });
   const title = svg.firstElementChild, names = [...svg.querySelectorAll(".mg-sign")].map((each) => each.textContent).join(", ");
   const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
   const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
@@ -122,7 +122,7 @@ function networkChart(figure, { layers, picture }, corners) {
     const results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
     for (const [part, k, i] of parts) if (part.matches("rect")) {
       const values = results.map((each) => each[columns[k]][i]), most = Math.max(1, ...values.map(Math.abs));
-      pen.putImageData(painted(values.map((x) => x / most), 2 * part.width.baseVal.value, 0), 2 * part.x.baseVal.value, 2 * part.y.baseVal.value);
+      pen.putImageData(painted(values.map((x) => x / most), part.width.baseVal.value, 0), part.x.baseVal.value, part.y.baseVal.value);
     } else {
       const weight = weights[k][i];
       part.setAttribute("stroke-width", Math.min(0.5 + 1.4 * Math.abs(weight), 9)); // as in Python

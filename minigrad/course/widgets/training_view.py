@@ -79,7 +79,8 @@ class TrainingView(SteppedWidget):
         self._task: asyncio.Task[None] | None = None
         self._steps: Iterator[Wait] = iter(())
         self._paused, self._ending, self._closed, self._credit = False, False, False, 0
-        self.model, self.loss_fn, self.optimizer = model, loss_fn, optimizer
+        self.model: Any = model
+        self.loss_fn, self.optimizer = loss_fn, optimizer
         (x, y), self._batches = training.first_of(data)
         self.threshold = training.threshold_of(model) if threshold is None else threshold
         self.losses: list[float] = []
