@@ -111,15 +111,13 @@ function dragPoints(svg, corners, points, moved) {
 }
 // The squares and lines of Python's picture, at a frame. A canvas below it has what each unit says.
 function networkChart(figure, { layers, picture }, corners) {
-  figure.insertAdjacentHTML("beforeend", `<canvas aria-hidden="true"></canvas>${picture}`);
-  const [canvas, svg] = figure.querySelectorAll("canvas, svg"), { width, height } = svg.viewBox.baseVal, pen = canvas.getContext("2d");
-  Object.assign(canvas, { width, height });
+  figure.insertAdjacentHTML("beforeend", `<canvas width="370" height="300" aria-hidden="true"></canvas>${picture}`);
+  const [canvas, svg] = figure.querySelectorAll("canvas, svg"), pen = canvas.getContext("2d");
   const title = svg.firstElementChild, names = [...svg.querySelectorAll(".mg-sign")].map((each) => each.textContent).join(", ");
   const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
   const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
   return (all, n) => {
-    const { weights } = all[n];
-    const results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
+    const { weights } = all[n], results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
     for (const [part, k, i] of parts) if (part.matches("rect")) {
       const values = results.map((each) => each[columns[k]][i]), most = Math.max(1, ...values.map(Math.abs));
       pen.putImageData(painted(values.map((x) => x / most), part.width.baseVal.value, 0), part.x.baseVal.value, part.y.baseVal.value);
@@ -210,10 +208,11 @@ function chartsOf(v, root) { // each draws (frames, n)
     }
   }
   if (!layers.hidden) charts.push((all, n) => {
-    const rows = all[n].layers.map(layerRow), more = rows.length > 5 && corners.length ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
+    const rows = all[n].layers.map(layerRow);
     layers.querySelector("tbody").replaceChildren(...rows);
-    const box = layers.querySelector(".mg-rows"), ends = rows.map((row) => row.offsetTop + row.offsetHeight);
-    box.style.setProperty("--mg-rows", `${Math.max(...ends.filter((end) => end <= 360), 120)}px`); // no row is cut
+    const ends = rows.map((row) => row.offsetTop + row.offsetHeight), seen = ends.filter((end) => end <= 360);
+    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // no row is cut
+    const more = seen.length < rows.length ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
     layers.querySelector("figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
   });
   return charts;
