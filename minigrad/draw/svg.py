@@ -404,7 +404,7 @@ def label_lines(x: float, y: float, words: str) -> str:
 def band(size: float) -> float:
     """The width of an arrow that carries a gradient: 4.5 pixels for size 1, one more for each doubling; 0 for none."""
     width = 0.0 if size == 0 else 4.5 + log2(size) if isfinite(size) else 8.5
-    return round(min(max(width, 1.5 * (size != 0)), 8.5), 1)  # as in course/widgets/dragging.js
+    return round(min(max(width, 1.5 * (size != 0)), 8.5), 1)  # as in course/widgets/chain_run.js
 
 
 def tip_back(path: str, half: int) -> str:

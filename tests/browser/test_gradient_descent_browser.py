@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from operator import itemgetter
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -64,7 +65,7 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(show):
     expect(outcome).to_contain_text("It runs away: step 2 ends more than ten picture widths away.")
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
-    expect(page.locator(".mg-say")).to_contain_text("outside the picture")
+    expect(page.locator(".mg-say")).to_contain_text("Step 2: w = ")
     assert "NaN" not in page.locator(".mg-widget").inner_html()
     field, ball = (page.locator(each).bounding_box() for each in (".mg-field", ".mg-ball"))
     assert field["x"] < ball["x"] < ball["x"] + ball["width"] < field["x"] + field["width"]
@@ -94,11 +95,21 @@ def place(page, across, down):
     return box["x"] + x / WIDTH * box["width"], box["y"] + y / HEIGHT * box["height"]
 
 
-def test_a_ball_outside_the_picture_is_at_the_edge_on_its_side(show):
-    page = show(GradientDescent(bowl, rate=1.19, low=-1, high=7), reduced_motion="reduce").page
-    for edge in (RIGHT, LEFT, RIGHT, LEFT):  # w = 7.14, −2.713, 10.88, −7.88
+TICKS = """svg => [...svg.querySelectorAll("[data-ticks] .mg-sign")].map(
+  (tick) => [Number(tick.textContent.replace("−", "-")), Number(tick.getAttribute("x"))])"""
+
+
+def test_the_axes_grow_with_a_ball_that_runs_away_and_its_step_is_an_arrow(show):
+    widget = GradientDescent(bowl, rate=1.19, low=-1, high=7)
+    page = show(widget, reduced_motion="reduce").page
+    for step in widget.steps[:-1]:
+        scale, zero = np.polyfit(*zip(*page.locator(".mg-field > svg").evaluate(TICKS)), 1)
+        ball = page.locator(".mg-ball").evaluate("ball => new DOMMatrix(ball.style.transform).e")
+        arrow = page.locator(".mg-step").evaluate("({ transform: { baseVal: [, turn] } }) => turn.angle")
+        assert LEFT <= ball <= RIGHT
+        assert ball == pytest.approx(zero + scale * step["at"][0], abs=0.1)
+        assert arrow == (0 if step["move"][0] > 0 else 180)
         page.locator(".mg-widget").press("ArrowRight")
-        assert page.locator(".mg-ball").evaluate("ball => new DOMMatrix(ball.style.transform).e") == edge
 
 
 def test_a_path_has_nothing_to_drag(show):

@@ -46,10 +46,30 @@ PAINTED = """canvas => Array.from({ length: 576 }, (_, i) => {
 
 def assert_painted(widget: Locator, heat: str) -> None:
     """Blue is where the network says class 1, as far as the four points around agree."""
-    blue, one = widget.locator("canvas").evaluate(PAINTED), [letter > "O" for letter in heat]
+    blue, one = widget.locator(".mg-boundary canvas").evaluate(PAINTED), [letter > "O" for letter in heat]
     sure = [i for i in range(23 * 24) if i % 24 < 23 and len({one[i + step] for step in (0, 1, 24, 25)}) == 1]
     assert len(sure) > 300
     assert [blue[i] for i in sure] == [one[i] for i in sure]
+
+
+DRAWN = """parts => parts.map((part) => {
+  const [k, i] = part.dataset.at.split(",").map(Number), { x, y } = part.getBBox();
+  if (part.matches("path")) return [true, k, i, part.dataset.sign * part.getAttribute("stroke-width")];
+  const pen = part.closest("figure").querySelector("canvas").getContext("2d");
+  const [red, , blue, opacity] = pen.getImageData(x + 15, y + 15, 1, 1).data;
+  return [false, k, i, Math.sign(blue - red) * (opacity / 127.5) ** 2];
+})"""
+
+
+def assert_drawn(widget: Locator, weights: list[list[float]], corners: list[float]) -> None:
+    """A line is as thick as its weight is large; a unit of the second layer has its colour in the middle."""
+    units = np.tanh(np.reshape(weights[0], (16, 2)) @ np.reshape(corners, (2, 2)).mean(0) + weights[1])
+    parts = widget.locator(".mg-network [data-at]").evaluate_all(DRAWN)
+    lines = [(drawn, weights[k][i]) for is_line, k, i, drawn in parts if is_line]
+    assert [drawn for drawn, _ in lines] == pytest.approx([np.copysign(0.5, x) + 1.4 * x for _, x in lines], rel=1e-3)
+    hidden = [drawn for is_line, k, i, drawn in parts if (is_line, k) == (False, 1)]
+    assert hidden == pytest.approx(units[:8], abs=0.15)  # half a pixel from the middle
+    assert (len(lines), len(parts)) == (8 * 2 + 2 * 8, 32 + 2 + 8 + 2)
 
 
 def steps_said(widget: Locator) -> int:
@@ -58,11 +78,12 @@ def steps_said(widget: Locator) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
-def trained(steps: int, kind: Any = mg.optim.SGD) -> TrainingView:
+def trained(steps: int, kind: Any = mg.optim.SGD, more: int = 0) -> TrainingView:
     rng, now = np.random.default_rng(0), iter(range(10**6))
     x = rng.normal(size=(60, 2))
     y = (x[:, 0] * x[:, 1] > 0).astype(int)
-    model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linear(16, 2, rng=rng))
+    layers = mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linear(16, 2, rng=rng)
+    model = mg.nn.Sequential(*[mg.nn.LayerNorm(2) for _ in range(more)], *layers)
     optimizer = kind(model.parameters(), lr=0.3)
     data = (mg.tensor(x), y)
     return TrainingView(model, mg.cross_entropy, data, optimizer, clock=lambda: next(now) / 100).run(steps).wait()
@@ -87,7 +108,7 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     widget.get_by_role("button", name="Pause", exact=True).click()
     expect(widget).to_have_attribute("data-state", "paused")
     n = int(notebook.kernel("print(len(view.losses))"))
-    expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n}.")
+    expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n:,}.")
     assert steps_said(widget) == n
     loss = notebook.kernel("from minigrad.draw.words import number; print(number(view.losses[-1]))")
     expect(widget.locator(".mg-say")).to_contain_text(f"loss {loss},")
@@ -96,7 +117,7 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     # By keyboard: one step, then on.
     widget.get_by_role("button", name="Train 1 step").focus()
     page.keyboard.press("Enter")
-    expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n + 1}.")
+    expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n + 1:,}.")
     assert steps_said(widget) == n + 1
     widget.get_by_role("button", name="Resume").focus()
     page.keyboard.press("Space")
@@ -147,12 +168,7 @@ def test_a_saved_page_replays_the_frames(show):
         expect(widget.locator(".mg-count")).to_have_text(f"step {frame['step']} of 200")
         expect(widget.locator(".mg-say")).to_have_text(frame["say"])
         assert_painted(widget, frame["heat"])
-        rows = widget.locator(".mg-layers tbody tr")
-        assert rows.locator("th").all_text_contents() == [layer["name"] for layer in frame["layers"]]
-        spread = frame["layers"][0]["gradients"]
-        bars = rows.first.locator("td").nth(1).locator("rect")
-        heights = bars.evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
-        assert heights == ([int(bar) for bar in spread["bars"]] if spread else [])
+        assert_drawn(widget, frame["weights"], view.corners)
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
     assert widget.bounding_box()["height"] <= 600
@@ -169,11 +185,7 @@ def test_a_saved_page_trains_as_python_does_and_starts_over(show):
         expect(widget.locator(".mg-news")).to_have_text("40 steps are done, in this page.")
         expect(widget.locator(".mg-say")).to_have_text(view.steps[-1]["say"])
         assert_painted(widget, view.steps[-1]["heat"])
-        spreads = [
-            (s["low"], s["high"]) for s in (view.steps[-1]["layers"][0][key] for key in ("weights", "gradients"))
-        ]
-        said = widget.locator(".mg-layers tbody tr").first.locator("td div").all_text_contents()
-        assert said == [f"{number(low, 3)} … {number(high, 3)}" for low, high in spreads]
+        assert_drawn(widget, view.steps[-1]["weights"], view.corners)
     page.get_by_role("button", name="Train 1 step").click()
     expect(widget.locator(".mg-say")).to_contain_text("After 41 steps")
     page.get_by_role("button", name="Reset").click()
@@ -196,6 +208,20 @@ def test_a_point_that_is_moved_changes_the_boundary_by_mouse_and_by_keys(show):
     plane.press("ArrowDown")
     assert plane.locator(".mg-chosen").get_attribute("transform") != moved
     expect(say).to_contain_text("After 400 steps")
+
+
+def test_other_models_have_histograms_and_no_row_is_cut(show):
+    view = trained(2000, more=5)
+    page = show(view, viewport={"width": 1074, "height": 768}).page
+    page.locator(".mg-widget").press("End")
+    frame, rows, box = view.steps[-1], page.locator(".mg-layers tbody tr"), page.locator(".mg-rows").bounding_box()
+
+    assert rows.locator("th").all_text_contents() == [layer["name"] for layer in frame["layers"]]
+    bars = rows.first.locator("td").nth(1).locator("rect").evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
+    assert bars == [int(bar) for bar in frame["layers"][0]["gradients"]["bars"]]
+    rows = [each.bounding_box() for each in rows.all()]
+    assert box["height"] in [pytest.approx(row["y"] + row["height"] - box["y"], abs=2) for row in rows[:-1]]
+    expect(page.locator(".mg-count")).to_have_text("step 2,000 of 2,000")
 
 
 def test_what_no_page_can_train_says_what_is_needed(show):

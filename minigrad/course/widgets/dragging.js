@@ -1,4 +1,4 @@
-// Evaluates a graph of scalars in the browser, with the numbers that the reader drags its leaves to.
+// Evaluates formulas.
 
 const CALCULATE = {
   Add: (a, b) => a + b, Sub: (a, b) => a - b, Mult: (a, b) => a * b, Div: (a, b) => a / b, Pow: (a, b) => a ** b, USub: (a) => -a,
@@ -7,25 +7,3 @@ const CALCULATE = {
   relu: (a) => Math.max(a, 0), maximum: Math.max, minimum: Math.min, // exp, sin, … have the same names in Math
 };
 const calculated = (tree, at) => (Array.isArray(tree) ? (CALCULATE[tree[0]] ?? Math[tree[0]])(...tree.slice(1).map((each) => calculated(each, at))) : at[tree] ?? tree);
-
-// leaves: id → number. Runs forward and backward: values and gradients by box; by arrow, [incoming, slope, outgoing].
-function ran(program, leaves) {
-  const values = {}, grads = { [program.at(-1).id]: 1 }, shares = {};
-  const at = ({ id, of }) => ({ a: values[of[0]], b: values[of[1]], y: values[id] });
-  for (const node of program) values[node.id] = node.of ? calculated(node.trees[0], at(node)) : leaves[node.id] ?? node.value;
-  for (const node of [...program].reverse()) node.of?.forEach((x, i) => {
-    const incoming = grads[node.id], slope = calculated(node.trees[i + 1], at(node));
-    shares[node.arrows[i]] = [incoming, slope, incoming * slope];
-    grads[x] = (grads[x] ?? 0) + incoming * slope;
-  });
-  return { values, grads, shares };
-}
-
-// The width of the band of a gradient on its arrow, as in draw/svg.py.
-const band = (size) => (size === 0 ? 0 : Math.min(Math.max(4.5 + Math.log2(Number.isNaN(size) ? Infinity : size), 1.5), 8.5));
-
-// A slider for a leaf, in a range around its value.
-function sliderOf({ id, value }, name) {
-  const reach = 2 ** (1 + Math.ceil(Math.log2(Math.max(1, Math.abs(value)))));
-  return slider(id, `${name}, dragged`, name, { min: value - reach, max: value + reach, step: reach / 80, defaultValue: value });
-}

@@ -1,5 +1,4 @@
-// Gradient descent: a ball on a curve or a surface. With a program, the browser computes the steps, and they follow the
-// sliders; without one it shows the steps that Python computed.
+// Gradient descent: with a program, the browser computes the steps; without one it shows those that Python computed.
 
 const FIELD = `
   <div class="mg-descent">
@@ -10,7 +9,6 @@ const FIELD = `
       <div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div>
     </div>
   </div>`;
-const HINT = '<g class="mg-hint"><text class="mg-number" x="412" y="48">click to start elsewhere</text></g>';
 const FAR = 10;
 const told = (xs) => (xs.length === 1 ? number(xs[0]) : `(${xs.map((x) => number(x)).join(", ")})`);
 const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -18,12 +16,10 @@ const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>
 function render({ model, el }) {
   const [names, words, axes, program] = ["names", "words", "axes", "program"].map((key) => model.get(key));
   const leaves = ["rate", "momentum", ...names.map((_, i) => `at${i}`)];
-  // way: the path on the screen; svg: the picture once it is drawn
-  const d = { model, names, words, axes, program, leaves, way: null, svg: null };
+  const d = { model, names, words, axes, program, leaves, svg: null }; // and later way, the path, and view, its axes
   d.way = walked(d, given(d));
-  const showFirst = (n, root) => { if (!d.svg) { begin(d, root); list(d, root); } return show(d, n, root); };
   const says = () => d.way.points.map((_, n) => said(d, n));
-  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: showFirst, says });
+  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says });
   const follow = () => { list(d, root); restart(d.way.points.length - 1); };
   const followed = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => `change:${key}`);
   followed.forEach((event) => model.on(event, follow));
@@ -31,19 +27,18 @@ function render({ model, el }) {
 }
 
 const given = ({ model }) => [model.get("rate"), model.get("momentum"), ...model.get("start")];
-const shares = ({ axes }, at) => at.map((x, i) => (x - axes[i][0]) / (axes[i][1] - axes[i][0]));
-const distance = (d, at) => Math.max(...shares(d, at).map((share) => Math.abs(share - 0.5)));
-const pixels = (d, at) => shares(d, at).map((share, i) => d.axes[i][2] + share * (d.axes[i][3] - d.axes[i][2]));
+const pixels = (axes, at) => at.map((x, i) => axes[i][2] + (x - axes[i][0]) / (axes[i][1] - axes[i][0]) * (axes[i][3] - axes[i][2]));
+const placeOf = ({ at, value }) => [...at, value].slice(0, 2); // on both axes
 
 // As in Python: the points, and the key in `words` of how they end.
 function walked(d, [rate, momentum, ...start]) {
-  const { model, names, program } = d, n = names.length, points = [];
+  const { model, names, axes, program } = d, n = names.length, points = [];
   if (!program.lines) return { points: model.get("steps"), end: "end" };
   for (let state = [...start, ...names.map(() => 0)]; points.length <= model.get("longest");) {
-    const known = Object.fromEntries([["rate", rate], ["momentum", momentum], ...state.map((x, i) => [(i < n ? "at" : "velocity") + i % n, x])]);
+    const known = { rate, momentum, ...Object.fromEntries(state.map((x, i) => [(i < n ? "at" : "velocity") + i % n, x])) };
     for (const [name, tree] of program.lines) known[name] = calculated(tree, known);
     const [value, ...rest] = program.outputs.map((name) => known[name]), at = state.slice(0, n), slopes = rest.slice(0, n);
-    if (points.length && !(distance(d, at) < FAR)) return { points, end: "away" };
+    if (points.length && !at.every((x, i) => Math.abs((x - axes[i][0]) / (axes[i][1] - axes[i][0]) - 0.5) < FAR)) return { points, end: "away" };
     if (![value, ...slopes].every(Number.isFinite)) return { points, end: "nowhere" };
     state = rest.slice(n);
     points.push({ at, value, slopes, move: at.map((x, i) => state[i] - x) });
@@ -52,29 +47,47 @@ function walked(d, [rate, momentum, ...start]) {
 }
 function said(d, n, key = "step") {
   const { at, value, slopes = [], move = [] } = d.way.points[n], [rate, momentum] = given(d).map((x) => number(x));
-  const gaps = { n, rate, momentum, at: told(at), value: number(value), slopes: told(slopes), move: told(move), where: distance(d, at) > 0.5 ? d.words.outside : "" };
-  return d.words[n && +momentum && key === "step" ? "pushed" : key].replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
+  const gaps = { n, rate, momentum, at: told(at), value: number(value), slopes: told(slopes), move: told(move) };
+  return (d.words[n && +momentum ? `pushed ${key}` : key] ?? d.words[key]).replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
 }
 function show(d, n, root) {
-  const { axes, svg, way: { points } } = d, places = points.map(({ at, value }) => pixels(d, [...at, value].slice(0, 2)));
-  const inside = (x, i) => Math.max(axes[i][2 + i], Math.min(axes[i][3 - i], x));
-  const dots = places.slice(0, n + 1).filter((place) => place.every((x, i) => x === inside(x, i)));
-  const line = (look, some) => `<polyline class="mg-${look}" points="${some.join(" ")}"/>`;
-  svg.querySelector("[data-trail]").innerHTML = line("ahead", places.slice(n)) + line("trail", places.slice(0, n + 1)) + line("slope", tangent(d, points[n]))
-    + dots.map(([x, y]) => `<circle class="mg-trail-dot" cx="${x}" cy="${y}" r="3"/>`).join("") + startMark(places[0]);
-  // A ball outside the frame is drawn at the nearest point of its edge.
-  const [x, y] = places[n].map(inside), say = said(d, n);
-  svg.querySelector(".mg-ball").style.transform = `translate(${x}px, ${y}px)`;
+  if (!d.svg) begin(d, root);
+  const { svg, axes, way: { points } } = d, { at, value, slopes } = points[n], places = points.map(placeOf), seen = places.slice(0, n + 1), say = said(d, n);
+  const view = d.view = viewOf(d, n), half = (view[0][1] - view[0][0]) / 8, part = (name) => svg.querySelector(`[data-${name}]`);
+  const line = (look, some) => `<polyline class="mg-${look}" points="${some.map((place) => pixels(axes, place)).join(" ")}"/>`;
+  const tangent = slopes?.length === 1 ? [-half, half].map((dx) => [at[0] + dx, value + slopes[0] * dx]) : [];
+  const dots = `<path class="mg-trail-dot" d="${seen.map((place) => `M${pixels(axes, place)}h0`).join("")}"/>`;
+  part("trail").innerHTML = line("ahead", places.slice(n)) + line("trail", seen) + line("slope", tangent) + dots;
+  part("ticks").innerHTML = view.map(ticks).join("");
+  part("step").innerHTML = arrow(d, n);
+  part("at=start").classList.toggle("mg-left", points[0].slopes?.[0] > 0 === at.length < 2); // off the curve or path
+  for (const each of svg.querySelectorAll("[data-at]")) each.style.transform = `translate(${pixels(view, { start: places[0], ball: places[n] }[each.dataset.at] ?? each.dataset.at.split(",")).join("px, ")}px)`;
+  const [left, foot] = pixels(view, axes.map(([low]) => low)), [right, top] = pixels(view, axes.map(([, high]) => high));
+  part("scene").style.transform = `translate(${left}px, ${foot}px) scale(${(right - left) / 356}, ${(foot - top) / 224}) translate(-62px, -254px)`;
   svg.setAttribute("aria-label", say);
   for (const row of root.querySelectorAll("tbody tr")) row.ariaCurrent = row.dataset.from <= n && n <= row.dataset.to ? "step" : null;
-  const box = root.querySelector(".mg-steps"); // the table is scrolled, not the page
+  const box = root.querySelector(".mg-steps"); // scrolls, not the page
   box.scrollTop = root.querySelector("tbody [aria-current]").offsetTop - box.clientHeight / 2;
   return { phase: "", say };
 }
-const startMark = ([x, y]) => `<circle class="mg-start" cx="${x}" cy="${y}" r="7"/><text class="mg-halo" x="${x + (x > 330 ? -38 : 11)}" y="${y < 50 ? y + 18 : y - 6}">start</text>`;
-function tangent(d, { at, value, slopes }) {
-  const half = (d.axes[0][1] - d.axes[0][0]) / 8;
-  return d.names.length > 1 || !slopes ? [] : [-half, half].map((dx) => pixels(d, [at[0] + dx, value + slopes[0] * dx]));
+// The axes at step n: they hold all points so far and the next one.
+const viewOf = ({ names, axes, way: { points } }, n) => axes.map(([low, high, ...ends], i) => {
+  const xs = points.slice(0, n + 2).map((point) => placeOf(point)[i]), up = Math.max(high, ...xs) - high;
+  return [low - 1.1 * Math.max(low - Math.min(low, ...xs), i < names.length ? 0 : up / 8), high + 1.1 * up, ...ends];
+});
+const ticks = (axis, i) => ticksOf(...axis).map((x) => {
+  const [at] = pixels([axis], [x]), text = i ? `M62 ${at}H418"/><text class="mg-number mg-dim" x="56" y="${at + 4}` : `M${at} 254v4"/><text class="mg-sign mg-dim" x="${at}" y="272`;
+  return `<path class="mg-faint" d="${text}">${number(x)}</text>`;
+}).join("");
+// The step: along the axis of one number, in the plane of two.
+function arrow(d, n) {
+  const { at, move } = d.way.points[n], next = d.way.points[n + 1], isFlat = at.length < 2;
+  if (!move || !next) return "";
+  const ends = d.way.points.slice(n, n + 2).map((point) => pixels(d.view, placeOf(point))), [[x, y], [toX, toY]] = isFlat ? ends.map(([x]) => [x, 254]) : ends;
+  const drops = isFlat ? `<path class="mg-gap" d="M${ends.join("V254M")}V254"/>` : "", say = said(d, n, "arrow"), half = 3.4 * say.length;
+  const length = Math.hypot(toX - x, toY - y), tip = Math.min(5, length / 3), turn = Math.atan2(toY - y, toX - x) * 180 / Math.PI;
+  return `${drops}<path class="mg-step" transform="translate(${x} ${y}) rotate(${turn})" d="M0 0h${length}l${-2 * tip} ${-tip}m0 ${2 * tip}l${2 * tip} ${-tip}"/>
+    <text class="mg-sign mg-name" x="${Math.max(62 + half, Math.min(400 - half, (x + toX) / 2))}" y="291">${say}</text>`;
 }
 // Fill in what is the same at every step.
 function list(d, root) {
@@ -96,30 +109,27 @@ function begin(d, root) {
   const ranges = [[0, most, most / 120, "learning rate"], [0, 0.98, 0.02, "momentum"], ...names.map((name, i) => [...axes[i].slice(0, 2), (axes[i][1] - axes[i][0]) / 160, `start ${name}`])];
   const drags = root.querySelector(".mg-drags"), field = root.querySelector(".mg-field");
   field.innerHTML = d.model.get("picture");
-  const [svg] = settled(field, root);
-  d.svg = svg;
-  svg.insertAdjacentHTML("beforeend", '<circle class="mg-ball" r="7"/>');
+  const [svg] = [d.svg] = settled(field, root);
+  drags.append(...ranges.map(([min, max, step, name], i) => slider(leaves[i], name, name, { min, max, step })));
+  list(d, root);
   if (!d.program.lines) return;
   drags.hidden = false;
-  drags.append(...ranges.map(([min, max, step, name], i) => slider(leaves[i], name, name, { min, max, step })));
   drags.addEventListener("input", ({ target }) => drag(d, leaves.indexOf(target.dataset.leaf), Number(target.value)));
   field.dataset.drags = "";
-  svg.insertAdjacentHTML("beforeend", HINT);
-  for (const event of ["pointerdown", "pointermove"]) field.addEventListener(event, ({ buttons, clientX, clientY }) => {
+  field.onpointerdown = field.onpointermove = ({ buttons, clientX, clientY }) => {
     const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
     if (!(buttons & 1)) return;
-    svg.querySelector(".mg-hint").classList.add("mg-used");
+    field.classList.add("mg-used");
     drag(d, 2, ...names.map((_, i) => {
-      const [low, high, start, end] = axes[i], share = ([x, y][i] - start) / (end - start);
-      return low + (high - low) * Math.round(160 * Math.min(Math.max(share, 0), 1)) / 160;
+      const [low, high, start, end] = d.view[i], share = Math.round(160 * ([x, y][i] - start) / (end - start)) / 160;
+      return low + (high - low) * Math.min(Math.max(share, 0), 1);
     }));
-  });
+  };
 }
-// Set leaf i and the following ones to these numbers, unless the function is not finite there.
+// Set leaf i and those after it, unless the function is not finite there.
 function drag(d, i, ...xs) {
-  const wanted = given(d);
-  wanted.splice(i, xs.length, ...xs);
-  if (walked(d, wanted).points.length) [["rate", wanted[0]], ["momentum", wanted[1]], ["start", wanted.slice(2)]].forEach(([key, to]) => d.model.set(key, to));
+  const wanted = given(d).map((x, k) => xs[k - i] ?? x), [rate, momentum, ...start] = wanted;
+  if (walked(d, wanted).points.length) Object.entries({ rate, momentum, start }).forEach((each) => d.model.set(...each));
   d.model.save_changes();
 }
 

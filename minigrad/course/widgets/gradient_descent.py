@@ -7,10 +7,10 @@ moves a slider (browser_program.py). Neither has code for a particular function,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import signature
 from itertools import pairwise, product
 from math import inf, isfinite
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,12 @@ from ...graph.function import function
 from .browser_program import graph_program
 from .widget import Plain, SteppedWidget, javascript
 
-LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
+LINES, SIDE = 400, 51  # segments of a curve, also outside the picture; sample points of a surface, along each side
 SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # the share of the surface below each contour
 MOST_LOOKS = 40  # around the lowest point, for a lower one
 FAR = 10  # picture widths; farther from the middle, the ball has run away
+FOOT, TALLEST = 0.12, 1e7  # the share of a curve's picture below the curve; the most pixels to a point of it
+HINT = f'<g class="mg-hint">{text("mg-number", 320, 14, "click to start elsewhere")}</g>'
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
     f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
@@ -42,9 +44,12 @@ TRAIL = """
 .mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-forward); stroke-opacity: 0.5; }
 .mg-picture :is(.mg-trail, .mg-ahead) { stroke: var(--mg-backward); }
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
-.mg-picture :is(.mg-trail-dot, .mg-ball) { fill: var(--mg-backward); }
-.mg-picture .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
-.mg-picture :is(.mg-lowest, .mg-start) { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
+.mg-picture .mg-trail-dot { stroke: var(--mg-backward); stroke-width: 6; stroke-linecap: round; }
+.mg-picture [data-scene] * { vector-effect: non-scaling-stroke; }
+.mg-picture .mg-step { fill: none; stroke: var(--mg-ink); stroke-width: 3; stroke-linecap: round; }
+.mg-picture .mg-ball { fill: var(--mg-backward); stroke: var(--mg-paper); stroke-width: 2; }
+.mg-picture .mg-left text { text-anchor: end; transform: translateX(-22px); }
+.mg-picture .mg-start { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
 """
 
 
@@ -91,15 +96,16 @@ class GradientDescent(SteppedWidget):
         self.f, self._step, self._end = f, stepping(f, n), "end"
         self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
         start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
-        legend = "" if n == 1 else text("mg-number mg-dim", RIGHT, 20, "bluer is higher")
+        if not all(a < b for a, b in zip(low, high)):
+            raise ValueError(f"low must be less than high; got {format_numbers(low)} and {format_numbers(high)}")
         at = [Tensor(0.5)] * len(inputs(n))
-        x, y, below, mark = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
+        x, y, picture = drawing(f, names, value, low, high, HINT)
         super().__init__(
             label=f"Gradient descent on {value}",
             names=names,
             words=words(names, value, path is None),
             axes=[[axis.low, axis.high, axis.start, axis.end] for axis in (x, y)],
-            picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g>{mark}</svg>', legend),
+            picture=picture,
             program={} if self._path else graph_program(optimise(self._step.graph_for(*at)), inputs(n)),
             start=self._path[0] if self._path else start,
             rate=rate,
@@ -125,7 +131,8 @@ class GradientDescent(SteppedWidget):
             with np.errstate(all="ignore"):
                 value, *rest = map(float, self._step(*map(Tensor, [self.rate, self.momentum, *state])))
             at, slopes, state = state[:n], rest[:n], rest[n:]
-            if points and not self._distance(at) < FAR:
+            far = max(abs(x - (low + high) / 2) / (high - low) for x, (low, high, *_) in zip(at, self.axes))
+            if points and not far < FAR:
                 self._end = "away"
             elif not all(map(isfinite, [value, *slopes])):
                 self._end = "nowhere"
@@ -134,16 +141,11 @@ class GradientDescent(SteppedWidget):
                 points.append({"at": at, "value": value, "slopes": slopes, "move": move})
         return points
 
-    def _distance(self, at: Sequence[float]) -> float:
-        """The distance from the middle of the picture, in picture widths."""
-        return max(abs(x - (low + high) / 2) / (high - low) for x, (low, high, *_) in zip(at, self.axes))
-
     def _format_step(self, n: int, point: Plain, key: str) -> str:
-        key = "pushed" if key == "step" and n and self.momentum else key
-        where = self.words["outside"] if self._distance(point["at"]) > 0.5 else ""
+        key = f"pushed {key}" if n and self.momentum and f"pushed {key}" in self.words else key
         numbers = {name: format_numbers(xs) for name, xs in point.items() if isinstance(xs, list)}
         settings = {"rate": number(self.rate), "momentum": number(self.momentum)}
-        return self.words[key].format(n=n, value=number(point["value"]), where=where, **settings, **numbers)
+        return self.words[key].format(n=n, value=number(point["value"]), **settings, **numbers)
 
     @property
     def text(self) -> str:
@@ -153,13 +155,22 @@ class GradientDescent(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The whole path of the ball."""
-        x, y = (Axis(low, high, start, end, "") for low, high, start, end in self.axes)
+        """The whole path of the ball, in axes that are wide enough for it; on a curve, the first step is an arrow."""
+        ends = [*zip(*(axis[:2] for axis in self.axes)), *(p["at"] for p in self.steps)]
+        low, high = ([*map(pick, *(end[: len(self.names)] for end in ends))] for pick in (min, max))
+        x, y, picture = drawing(self.f, self.names, self.words["value"], low, high)
         at = [(x.at(p["at"][0]), y.at([*p["at"], p["value"]][1])) for p in self.steps]
-        dots = (f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at)
-        trail, (a, b) = line("mg-trail", at) + "".join(dots), at[0]
-        trail += f'<circle class="mg-start" cx="{a:.1f}" cy="{b:.1f}" r="7"/>{text("mg-halo", a + 11, b - 6, "start")}'
-        return self.picture.replace('<g data-trail="">', f"<g>{trail}").replace(">", f"><style>{self.looks}</style>", 1)
+        dots = "".join(f"M{a:.1f},{b:.1f}h0" for a, b in at)
+        trail = f'{line("mg-trail", at)}<path class="mg-trail-dot" d="{dots}"/>'
+        picture = picture.replace('<g data-trail="">', f"<g>{trail}")
+        for mark, (a, b) in ("start", at[0]), ("ball", at[-1]):
+            picture = picture.replace(f'data-at="{mark}"', f'transform="translate({a:.1f} {b:.1f})"')
+        if len(self.names) == 1 and not self._path and self.steps[1:]:
+            (a, _), (b, _) = at[:2]
+            tip, said = b - 8 * np.sign(b - a), self._format_step(0, self.steps[0], "arrow")
+            arrow = line("mg-step", [(a, BOTTOM), (b, BOTTOM), (tip, BOTTOM - 4), (b, BOTTOM), (tip, BOTTOM + 4)])
+            picture = picture.replace('<g data-step="">', f"<g>{arrow}{text('mg-sign mg-name', 231, 291, said)}")
+        return picture.replace(">", f"><style>{self.looks}</style>", 1)
 
     def __repr__(self) -> str:
         end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"
@@ -185,14 +196,15 @@ def inputs(n: int) -> list[str]:
 
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     """Format strings: the sentence about a step, and a sentence for each way in which the descent can end."""
-    where, height = f"{format_tuple(names)} = {{at}}{{where}}", f"{value} {{value}}."
+    where, height = f"{format_tuple(names)} = {{at}}", f"{value} {{value}}."
     slope = "slope" if len(names) == 1 else "gradient"
     point, step = f"Point {{n}}: {where}; {height}", f"Step {{n}}: {where}; {slope} {{slopes}}, {height} It moves by"
     return {
         "value": value,
         "step": f"{step} −rate × {slope}: −{{rate}} × {{slopes}} = {{move}}." if is_walked else point,
-        "pushed": f"{step} {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
-        "outside": ", outside the picture",
+        "pushed step": f"{step} {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
+        "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
+        "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
         "away": "It runs away: step {n} ends more than ten picture widths away. Take a smaller learning rate.",
         "nowhere": f"It stops: after step {{n}}, {value} or its slope is not finite.",
@@ -212,14 +224,28 @@ def value_at(f: Callable[..., Any], at: Sequence[float]) -> float:
         return float(f(*map(Tensor, at)))
 
 
-def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str, str]:
-    """Both axes, the curve of f, and the mark of its minimum."""
-    grid = np.linspace(low[0], high[0], LINES + 1).tolist()
-    known = [(at, height) for at in grid if isfinite(height := value_at(f, [at]))]
+def drawing(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any, hint: str = "") -> tuple[Any, Any, str]:
+    """Both axes, and f between them as SVG, with empty groups for trail and step. With a hint, ticks are empty too."""
+    x, y, below, at = curve(f, names, value, low, high) if len(names) == 1 else surface(f, names, low, high)
+    field = f'{FIELD}<g class="mg-moves" data-scene="">{below}<g data-trail=""></g></g>{lowest(f, at, (x, y))}</svg>'
+    start = f'<circle class="mg-start" r="7"/>{text("mg-halo", 11, -6, "start")}</g>'
+    marks = f'<g class="mg-moves" data-at="start">{start}<circle class="mg-moves mg-ball" data-at="ball" r="7"/>'
+    legend = text("mg-number mg-dim", RIGHT, 14, "bluer is higher") * (len(names) > 1)
+    bare, ticks = (replace(x, marks=()), replace(y, marks=())), '<g data-ticks=""></g>'
+    return x, y, chart(value, *(bare if hint else (x, y)), ticks, field, legend, hint, marks, '<g data-step=""></g>')
+
+
+def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
+    """Both axes, the curve of f, which goes on outside them, and its lowest point."""
     x = across(low[0], high[0], names[0], words=compact)
-    y = upwards(min(known, key=itemgetter(1))[1], max(known, key=itemgetter(1))[1], value, words=compact)
-    drawn = line("mg-line", [(x.at(at), y.at(height)) for at, height in known])
-    return x, y, drawn, lowest(f, [min(known, key=itemgetter(1))[0]], (x, y))
+    far = FAR * (x.high - x.low) * np.sinh(6 * np.linspace(-1, 1, LINES + 1)) / np.sinh(6)  # half of it is inside
+    grid = [*((x.low + x.high) / 2 + far).tolist(), x.low, x.high]
+    known = [(at, height) for at in grid if isfinite(height := value_at(f, [at]))]
+    inside = [(height, at) for at, height in known if x.low <= at <= x.high]
+    (least, at), (most, _) = min(inside), max(inside)
+    y = upwards(least - FOOT * (most - least), most, value, words=compact)
+    drawn = line("mg-line", [(x.at(at), np.clip(y.at(height), -TALLEST, TALLEST)) for at, height in sorted(known)])
+    return x, y, drawn, [at]
 
 
 def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
@@ -231,14 +257,16 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
         near = product(*([x, x - step, x + step] for x, step in zip(at, steps)))
         best = [*min(near, key=lambda each: value if isfinite(value := value_at(f, each)) else inf)]
         at, steps = best, [step / (1 + (best == at)) for step in steps]
-    x, y = (axis.at(each) for axis, each in zip(axes, [*at, value_at(f, at)]))
-    side, down = (-1 if x > RIGHT - 60 else 1), (-14 if y > BOTTOM - 30 else 18)
-    label = text("mg-halo mg-sign", x + 26 * side, y + down, "lowest")
-    return f'<path class="mg-lowest" d="M{x - 6:.1f},{y:.1f}h12m-6,-6v12"/>{label}'
+    at = [*at, value_at(f, at)][:2]
+    x, y = (axis.at(each) for axis, each in zip(axes, at))
+    side, down = (-1 if x > RIGHT - 60 else 1), (-14 if y > BOTTOM - 20 else 18)
+    mark = f'<path class="mg-start" d="M-6,0h12m-6,-6v12"/>{text("mg-halo mg-sign", 26 * side, down, "lowest")}'
+    place = f'data-at="{at[0]:.6g},{at[1]:.6g}" transform="translate({x:.1f} {y:.1f})"'
+    return f'<g class="mg-moves" {place}>{mark}</g>'
 
 
-def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, str]:
-    """Both axes, f as filled contours, where bluer is higher, and the mark of its minimum."""
+def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
+    """Both axes, f as filled contours, where bluer is higher, and its lowest grid point."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
     grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
     heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])
@@ -250,4 +278,4 @@ def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axi
         outline = "".join(f"M{'L'.join(f'{a:.1f} {b:.1f}' for a, b in ring)}z" for ring in rings)
         layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
     row, column = np.unravel_index(heights.argmin(), heights.shape)
-    return x, y, "".join(layers), lowest(f, [grid[0][column], grid[1][row]], (x, y))
+    return x, y, "".join(layers), [grid[0][column], grid[1][row]]

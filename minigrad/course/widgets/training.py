@@ -6,14 +6,18 @@ Snapshots take time from training. Therefore the clock limits their number, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from itertools import chain
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+from struct import pack
 from typing import Any
+from zlib import compress, crc32
 
 import numpy as np
 
-from ...draw.charts import across, chart, compact, line, picture, upwards
+from ...draw.charts import LEFT, RIGHT, Axis, chart, compact, line, picture, upwards
 from ...draw.svg import text
+from ...draw.words import pluralize
 from ...engine.core.modes import no_grad
 from ...engine.tensor.tensor import Tensor
 from .widget import Plain
@@ -29,8 +33,18 @@ SURE, MIDDLE = 31, ord("O")  # number of confidence levels on each side of the b
 MOST_POINTS = 200
 MOST_VALUES = 4096  # elements; arrays of at least twice as many are sampled for a histogram
 MOST_LAYERS = 12
-TRAINED_HERE = {"Linear", "Tanh", "ReLU", "Sigmoid", "binary_cross_entropy_with_logits", "cross_entropy", "SGD", "Adam"}
-HALTED = "Training stopped before the update of this step: the weights are those after step {}."
+LAYERS = {"Linear", "Tanh", "ReLU", "Sigmoid"}
+LOSSES, OPTIMIZERS = {"binary_cross_entropy_with_logits", "cross_entropy"}, {"SGD", "Adam"}
+MOST_UNITS = 8  # drawn of a layer
+UNIT, PITCH, WIDE, HIGH = 30, 35, 370, 300  # pixels: a unit's square, from one unit to the next, the drawn network
+HALTED = "Training stopped before the update of this step: the weights are those after step {:,}."
+NETWORK = """
+.mg-picture .mg-weight { fill: none; stroke: var(--mg-forward); }
+.mg-picture .mg-weight[data-sign="-1"] { stroke: var(--mg-backward); stroke-dasharray: 5 3; }
+.mg-picture .mg-unit { fill: transparent; stroke: var(--mg-line); }
+.mg-picture.mg-net { overflow: visible; }
+.mg-picture .mg-enlarged { stroke: var(--mg-line); stroke-dasharray: 2 3; }
+"""
 Clock = Callable[[], float]
 
 
@@ -96,7 +110,7 @@ def number_of(loss: Any, n: int) -> float:
     value = float(loss.item())
     if not math.isfinite(value):
         advice = " A smaller learning rate may help." * (n > 0)
-        raise Divergence(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)}{advice}")
+        raise Divergence(f"Step {n + 1:,}: the loss is {value}. {HALTED.format(n)}{advice}")
     return value
 
 
@@ -116,11 +130,11 @@ def array(x: Any) -> np.ndarray:
     return np.asarray(x.detach().cpu().numpy() if isinstance(x, Tensor) else x)
 
 
-def parameters(model: Any, optimizer: Any) -> list[tuple[str, Tensor]]:
-    """Up to 12 of the trained parameters, with their names."""
+def spreads(model: Any, optimizer: Any) -> list[Plain]:
+    """The name and the histograms of up to 12 of the trained parameters."""
     named = getattr(model, "named_parameters", None)
     found = list(named()) if named else [(f"parameter {i}", p) for i, p in enumerate(optimizer.parameters())]
-    return found[:MOST_LAYERS]
+    return [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found[:MOST_LAYERS]]
 
 
 def spread(x: Any) -> Plain | None:
@@ -222,21 +236,69 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 
 
 def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
-    """A small network with its loss and optimizer as plain data; {} if training_here.js cannot train it."""
+    """A Sequential of Linear layers and bends as plain data, with what training_here.js needs to train it; else {}."""
     layers = [*model] if type(model).__name__ == "Sequential" else []
-    used = [loss_fn, *map(type, [optimizer, *layers])]
-    loss, kind, *kinds = [getattr(each, "__name__", "") for each in used]
-    are_ours = all(str(getattr(each, "__module__", "")).startswith("minigrad.") for each in used)
-    if not (layers and are_ours and {loss, kind, *kinds} <= TRAINED_HERE):
-        return {}
-    found = [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()]
-    group, *more = optimizer.param_groups
-    options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
-    others = any(value for name, value in group.items() if name not in ("params", "lr", *options))
-    if more or others or len(found) != 2 * kinds.count("Linear") or sum(len(p) for _, p in found) > MOST_VALUES:
+    used = [*map(type, layers), type(optimizer), loss_fn]
+    are_ours = [str(getattr(each, "__module__", "")).startswith("minigrad.") for each in used]
+    *kinds, kind, loss = [getattr(each, "__name__", "") * ours for each, ours in zip(used, are_ours)]
+    found = [array(p).ravel().tolist() for p in model.parameters()] if layers else []
+    is_small = len(found) == 2 * kinds.count("Linear") and sum(map(len, found)) <= MOST_VALUES
+    if kinds[:1] != ["Linear"] or not is_small or not LAYERS.issuperset(kinds):
         return {}
     sizes = [[*each.weight.shape][::-1] if name == "Linear" else name for name, each in zip(kinds, layers)]
-    return {"layers": sizes, "parameters": found, "loss": loss, "optimizer": {"name": kind, **options}}
+    program: Plain = {"layers": sizes, "picture": network(sizes)}
+    if loss in LOSSES and kind in OPTIMIZERS and len(optimizer.param_groups) == 1:
+        (group,) = optimizer.param_groups
+        options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
+        if not any(value for name, value in group.items() if name not in ("params", "lr", *options)):
+            program |= {"parameters": found, "loss": loss, "optimizer": {"name": kind, **options}}
+    return program
+
+
+def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[Any] = ()) -> str:
+    """A small network as SVG: units as squares, weights as lines; with its parameters, and its `outputs` on a grid."""
+    linear = [k for k, each in enumerate(layers) if isinstance(each, list)]
+    bends = [" ".join(layers[a + 1 : b]) for a, b in pairwise(linear)]
+    parts, a = [text("mg-number", 22, HIGH // 2 + PITCH * i, f"x{index}") for i, index in enumerate("₀₁")], 0
+    before: list[int] = []
+    for c, (size, name) in enumerate(zip([2, *(layers[k][1] for k in linear)], ["in", *bends, "out"])):
+        n, x = min(size, MOST_UNITS), 26 + c * (WIDE - UNIT - 52) // len(linear)
+        parts.append(text("mg-sign mg-dim", x + UNIT / 2, 12, f"{n} of " * (n < size) + f"{size} {name}"))
+        column = [(HIGH + 26 - PITCH * n) // 2 + PITCH * i for i in range(n)]
+        for i, y in enumerate(column):
+            parts += [field(each[:, i], x, y, UNIT) for each in columns[c : c + 1]]
+            parts.append(f'<rect class="mg-unit" data-at="{c},{i}" x="{x}" y="{y}" width="{UNIT}" height="{UNIT}"/>')
+            for j, b in enumerate(before):
+                k, at = 2 * c - 2, i * layers[linear[c - 1]][0] + j
+                weight = numbers[k][at] if numbers else 0.0
+                look = f'data-sign="{np.sign(weight):g}" stroke-width="{min(0.5 + 1.4 * abs(weight), 9):.2f}"'
+                way = f"M{a},{b + 15}C{(a + x) // 2},{b + 15} {(a + x) // 2},{y + 15} {x},{y + 15}"
+                parts.append(f'<path class="mg-weight" data-at="{k},{at}" {look} d="{way}"><title/></path>')
+        before, a = column, x + UNIT
+    ends = f"M{a},{before[0]}L{WIDE + 22},0M{a},{before[-1] + UNIT}L{WIDE + 22},{HIGH}"
+    return picture("The network", WIDE, HIGH, [*parts, f'<path class="mg-enlarged" d="{ends}"/>'], "mg-net")
+
+
+def outputs(model: Any, x: Any) -> list[np.ndarray]:
+    """The input, and the outputs of each column of units."""
+    results = [x]
+    for layer in model:
+        results.append(layer(results[-1]))
+    return [array(y) for y, layer in zip(results, [*model, None]) if layer is None or hasattr(layer, "weight")]
+
+
+def field(values: np.ndarray, x: object, y: object, size: int, least: float = 0.0) -> str:
+    """Values at a square grid, row by row, as a picture in SVG: positive is blue, negative orange, larger stronger."""
+    side, most = round(len(values) ** 0.5), max(1.0, np.abs(values).max())
+    pixels = np.where(values[:, None] > 0, (58, 147, 210, 0), (222, 120, 24, 0)).astype(np.uint8)
+    pixels[:, 3] = 255 * (least + 0.5 * np.sqrt(np.abs(values) / most))
+    rows = np.insert(pixels.reshape(side, -1), 0, 0, axis=1)  # each begins with its filter: none
+    png = b"\x89PNG\r\n\x1a\n"
+    head = pack(">2I5B", side, side, 8, 6, 0, 0, 0)
+    for kind, data in (b"IHDR", head), (b"IDAT", compress(rows.tobytes())), (b"IEND", b""):
+        png += pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data))
+    href = f"data:image/png;base64,{b64encode(png).decode()}"
+    return f'<image x="{x}" y="{y}" width="{size}" height="{size}" href="{href}"/>'
 
 
 def columns(table: list[Plain]) -> str:
@@ -244,30 +306,23 @@ def columns(table: list[Plain]) -> str:
     rows = [("step", "loss", "accuracy")]
     for row in table:
         right = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
-        rows.append((str(row["step"]), f"{row['loss']:.4g}", right))
+        rows.append((f"{row['step']:,}", f"{row['loss']:.4g}", right))
     return "\n".join(f"{step:>6}  {loss:>10}  {right:>8}".rstrip() for step, loss, right in rows)
 
 
 def curve(losses: list[float]) -> str:
     """Losses over steps as SVG."""
     some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
-    x = across(1, max(len(losses), 2), "step")
+    x = Axis(1, max(len(losses), 2), LEFT, RIGHT - 88, "step", words=compact)
     y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
     drawn = line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])
-    return chart(f"Loss over {len(losses)} steps", x, y, drawn)
+    return chart(f"Loss over {pluralize(len(losses), 'step', 'steps')}", x, y, drawn)
 
 
 def plane(seen: Boundary) -> str:
     """The boundary and the points as SVG: the class of ○ is blue, that of + orange; stronger is surer."""
-    cells: dict[tuple[str, int], str] = {}
-    for i, letter in enumerate(seen.levels()):
-        sure = ord(letter) - MIDDLE
-        look = "#3a93d2" if sure > 0 else "#de7818", -(-abs(sure) // 8)
-        cells[look] = cells.get(look, "") + f"M{i % SIDE * 11},{i // SIDE * 11 + 35}h11"
-    drawn = []
-    for (colour, shade), d in sorted(cells.items()):
-        pen = f'stroke="{colour}" stroke-opacity="{0.15 + 0.12 * shade:g}" stroke-width="11"'
-        drawn.append(f'<path {pen} d="{d}"/>')
+    roots = np.array([*map(ord, seen.levels())]) / SURE - MIDDLE / SURE
+    drawn = [field(roots * np.abs(roots), 0, 30, 11 * SIDE, 0.12)] if len(roots) else []
     high = 11 * SIDE / (seen.high - seen.low)
     for x, y, one in seen.points:
         at = (np.array([x, y]) - seen.low) * high

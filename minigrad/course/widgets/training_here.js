@@ -1,6 +1,6 @@
 // Trains a small network in the page, as Python does, where no kernel runs or the reader moves the data.
 //
-//   program   { layers: [[inputs, outputs] or "Tanh", …], parameters: [[name, numbers], …], loss, optimizer }
+//   program   { layers: [[inputs, outputs] or "Tanh", …], parameters: [numbers, …], loss, optimizer }
 //   points    [[x, y, class 0 or 1], …]
 
 const BENDS = { // [activation, its derivative as a function of its result]
@@ -13,14 +13,14 @@ const LOSSES = { // (scores, class) → the loss, and its gradient
     return [most + Math.log(sum) - scores[one], powers.map((power, i) => power / sum - Number(i === one))];
   },
 };
-const MOST_FRAMES = 200, BARS = 15;
+const MOST_FRAMES = 200;
 
 function networkOf({ layers, parameters, ...rest }, points) {
   const zeros = (numbers) => numbers.map(() => 0);
-  return { ...rest, layers, points, step: 0, parameters: parameters.map(([name, numbers]) => ({ name, numbers: [...numbers], grad: null, mean: zeros(numbers), square: zeros(numbers) })) };
+  return { ...rest, layers, points, step: 0, parameters: parameters.map((numbers) => ({ numbers: [...numbers], grad: null, mean: zeros(numbers), square: zeros(numbers) })) };
 }
 const surenessOf = (scores) => (scores.length === 1 ? scores[0] : scores[1] - scores[0]);
-
+const grouped = (n) => n.toLocaleString("en");
 // The input, then the output of each layer.
 function activations({ layers, parameters }, input) {
   const results = [input];
@@ -68,24 +68,20 @@ function trainStep(net, rate) {
   return [total, Math.round(right * n) / n];
 }
 
-// As `spread`, `levels` and `_frame` in Python.
-function spreadOf(numbers) {
-  if (!numbers) return null;
-  const low = Math.min(...numbers), high = Math.max(...numbers), counts = new Array(BARS).fill(0);
-  for (const x of numbers) counts[high > low ? Math.min(Math.floor((x - low) / (high - low) * BARS), BARS - 1) : 7]++;
-  return { low, high, bars: counts.map((count) => Math.ceil(9 * count / Math.max(...counts))).join("") };
-}
-function heatOf(net, [x0, y0, x1, y1]) {
+// As `levels` and `_frame` in Python.
+function resultsOf(net, [x0, y0, x1, y1]) { // of each grid point, row by row from the top
   const at = (n, low, high) => low + (high - low) * (2 * n + 1) / (2 * SIDE);
-  const sure = Array.from({ length: SIDE * SIDE }, (_, i) => surenessOf(activations(net, [at(i % SIDE, x0, x1), at(Math.floor(i / SIDE), y1, y0)]).at(-1)));
+  return Array.from({ length: SIDE * SIDE }, (_, i) => activations(net, [at(i % SIDE, x0, x1), at(Math.floor(i / SIDE), y1, y0)]));
+}
+function heatOf(net, corners) {
+  const sure = resultsOf(net, corners).map((results) => surenessOf(results.at(-1)));
   const most = Math.max(...sure.map(Math.abs)) || 1;
   return sure.map((x) => String.fromCharCode(79 + Math.sign(x) * Math.ceil(31 * Math.sqrt(Math.abs(x) / most)))).join("");
 }
 function frameOf(net, corners, curve) {
   const [loss, right] = net.last ?? [null, null], { step } = net;
-  const say = step ? `After ${step} step${step > 1 ? "s" : ""}: loss ${number(loss)}, ${number(100 * right, 3)} % of the batch right.` : "Before the first step.";
-  const layers = net.parameters.map(({ name, numbers, grad }) => ({ name, weights: spreadOf(numbers), gradients: spreadOf(grad) }));
-  return { step, phase: "", say, loss, right, curve, layers, heat: heatOf(net, corners) };
+  const say = step ? `After ${grouped(step)} step${step > 1 ? "s" : ""}: loss ${number(loss)}, ${number(100 * right, 3)} % of the batch right.` : "Before the first step.";
+  return { step, phase: "", say, loss, right, curve, layers: [], heat: heatOf(net, corners), weights: net.parameters.map(({ numbers }) => [...numbers]) };
 }
 // Every second frame, if there are too many. Each keeps the losses of both.
 function thinned([first, ...rest]) {

@@ -1,4 +1,4 @@
-// Training: the loss, the boundary and the layers at a frame. While the kernel trains, each new frame is shown. Without a
+// Training: the network, the boundary and the loss at a frame, or how the numbers of the layers are spread. While the kernel trains, each new frame is shown. Without a
 // kernel, or with data that the reader moved, a small network trains in the page (training_here.js).
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -15,7 +15,8 @@ const BODY = `
     <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
   </div>
   <div class="mg-charts">
-    <figure class="mg-boundary"><figcaption>What it says where: <b>○</b> and blue one class, <b>+</b> and orange the other; stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
+    <figure class="mg-network"><figcaption>A line is a weight: <b style="color: var(--mg-forward)">blue</b> adds, <b style="color: var(--mg-backward)">dashed orange</b> takes away. A square is what its unit says where.</figcaption></figure>
+    <figure class="mg-boundary"><figcaption>Its answer: blue for <b>○</b>, orange for <b>+</b>, stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
     <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
       <div class="mg-rows" role="region" aria-label="The layers" tabindex="0"><table class="mg-table"><thead><tr><th>layer</th><th>weights</th><th>gradients</th></tr></thead><tbody></tbody></table></div></figure>
@@ -29,14 +30,13 @@ function draw(tag, attributes, ...children) {
 }
 const short = (x) => (x === undefined ? "·" : number(x, 3));
 
-function lossChart(figure, label, width) {
-  const height = 236, left = 52, right = 10, top = 14, bottom = 26;
-  const text = (x, y, anchor) => draw("text", { x, y, "text-anchor": anchor, class: "mg-dim" });
+function lossChart(figure, label, width, height) {
+  const left = 52, right = 10, top = 14, bottom = 26;
   const all = draw("polyline", { class: "mg-curve mg-later" }), past = draw("polyline", { class: "mg-curve" });
   const dot = draw("circle", { r: 5, class: "mg-now" });
-  const most = text(left - 6, top + 4, "end"), least = text(left - 6, height - bottom + 4, "end"), end = text(width - right, height - 8, "end");
+  const rules = draw("g", {}), end = draw("text", { x: width - right, y: height - 8, "text-anchor": "end", class: "mg-dim" });
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "mg-picture", style: `max-width: ${width}px` },
-    draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), most, least, end, all, past, dot);
+    draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), rules, end, all, past, dot);
   figure.append(svg);
   return (frames, n) => {
     const known = frames.flatMap(({ curve }) => curve), losses = known.map(([, loss]) => loss);
@@ -44,11 +44,13 @@ function lossChart(figure, label, width) {
     const last = Math.max(frames.at(-1).step, 1);
     const place = ([step, loss]) => [left + (width - left - right) * step / last, top + (height - top - bottom) * (high - loss) / (high - low)];
     const line = (some) => some.map((point) => place(point).map((x) => x.toFixed(1)).join(",")).join(" ");
+    rules.replaceChildren(...ticksOf(low, high).flatMap((tick) => {
+      const y = place([0, tick])[1];
+      return [draw("path", { class: "mg-axis", "stroke-opacity": 0.3, d: `M${left} ${y}H${width - right}` }), draw("text", { x: left - 6, y: y + 4, "text-anchor": "end", class: "mg-dim" }, number(tick))];
+    }));
     all.setAttribute("points", line(known));
     past.setAttribute("points", line(known.filter(([step]) => step <= frames[n].step)));
-    most.textContent = short(high);
-    least.textContent = short(low);
-    end.textContent = `step ${last}`;
+    end.textContent = `step ${grouped(last)}`;
     const here = frames[n].loss === null ? null : place([frames[n].step, frames[n].loss]);
     dot.setAttribute("visibility", here ? "visible" : "hidden");
     if (here) { dot.setAttribute("cx", here[0]); dot.setAttribute("cy", here[1]); }
@@ -107,14 +109,35 @@ function dragPoints(svg, corners, points, moved) {
     if (by) moved(d.points);
   });
 }
-function painted(sure, size) {
+// The squares and lines of Python's picture, at a frame. A canvas below it has what each unit says.
+function networkChart(figure, { layers, picture }, corners) {
+  figure.insertAdjacentHTML("beforeend", `<canvas width="370" height="300" aria-hidden="true"></canvas>${picture}`);
+  const [canvas, svg] = figure.querySelectorAll("canvas, svg"), pen = canvas.getContext("2d");
+  const title = svg.firstElementChild, names = [...svg.querySelectorAll(".mg-sign")].map((each) => each.textContent).join(", ");
+  const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
+  const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
+  return (all, n) => {
+    const { weights } = all[n], results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
+    for (const [part, k, i] of parts) if (part.matches("rect")) {
+      const values = results.map((each) => each[columns[k]][i]), most = Math.max(1, ...values.map(Math.abs));
+      pen.putImageData(painted(values.map((x) => x / most), part.width.baseVal.value, 0), part.x.baseVal.value, part.y.baseVal.value);
+    } else {
+      const weight = weights[k][i];
+      part.setAttribute("stroke-width", Math.min(0.5 + 1.4 * Math.abs(weight), 9)); // as in Python
+      part.dataset.sign = Math.sign(weight);
+      part.firstChild.textContent = short(weight);
+    }
+    title.textContent = `The network: ${names}; its weights and biases are from ${short(Math.min(...weights.flat()))} to ${short(Math.max(...weights.flat()))}`;
+  };
+}
+function painted(sure, size, least = 0.12) {
   const image = new ImageData(size, size), mix = (a, b, share) => a + (b - a) * share;
-  const places = Array.from({ length: size }, (_, p) => Math.min(Math.max((p + 0.5) / SHARP - 0.5, 0), SIDE - 1.001));
+  const places = Array.from({ length: size }, (_, p) => Math.min(Math.max((p + 0.5) * SIDE / size - 0.5, 0), SIDE - 1.001));
   for (let p = 0; sure.length && p < size * size; p++) {
     const x = places[p % size], y = places[Math.floor(p / size)], at = Math.floor(y) * SIDE + Math.floor(x);
     const here = mix(mix(sure[at], sure[at + 1], x % 1), mix(sure[at + SIDE], sure[at + SIDE + 1], x % 1), y % 1);
     for (let i = 0; i < 3; i++) image.data[4 * p + i] = (here > 0 ? ONE : OTHER)[i];
-    image.data[4 * p + 3] = 255 * (0.12 + 0.5 * Math.sqrt(Math.abs(here)));
+    image.data[4 * p + 3] = 255 * (least + 0.5 * Math.sqrt(Math.abs(here)));
   }
   return image;
 }
@@ -123,7 +146,7 @@ function histogram(spread) {
   if (!spread) return ["·"];
   const bars = [...spread.bars].map((bar, i) => draw("rect", { x: 5 * i, y: 27 - 3 * bar, width: 4, height: 3 * bar }));
   const [low, high] = [spread.low, spread.high].map(short);
-  const svg = draw("svg", { viewBox: `0 0 ${5 * bars.length} 28`, width: 75, height: 28, role: "img", "aria-label": `from ${low} to ${high}`, class: "mg-bars" }, ...bars);
+  const svg = draw("svg", { viewBox: `0 0 ${5 * bars.length} 28`, width: 75, height: 25, preserveAspectRatio: "none", role: "img", "aria-label": `from ${low} to ${high}`, class: "mg-bars" }, ...bars);
   return [svg, made("div", { textContent: low === high ? low : `${low} … ${high}` })];
 }
 function layerRow({ name, weights, gradients }) {
@@ -140,14 +163,14 @@ function render({ model, el }) {
   const show = (n, root) => {
     v.charts ??= chartsOf(v, root);
     for (const chart of v.charts) chart(v.frames, n);
-    return { phase: "", say: v.frames[n].say, count: `${v.frames[n].step} of ${v.frames.at(-1).step}` };
+    return { phase: "", say: v.frames[n].say, count: `${grouped(v.frames[n].step)} of ${grouped(v.frames.at(-1).step)}` };
   };
   if (!model.send) model.set("index", 0); // a saved page: its reader plays the training
   const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show, says: () => [v.frames.at(-1).say] });
   const take = (all) => { v.frames = all; grow(all.length - 1); };
   const news = (state) => { v.state = state; take(v.frames); showState(v); };
   v.root = root;
-  v.here = model.get("program").layers ? trainer(model, (frames, state) => { v.frames = frames; news(state); }) : null;
+  v.here = model.get("program").loss ? trainer(model, (frames, state) => { v.frames = frames; news(state); }) : null;
   const fromKernel = (act) => (said) => { clearTimeout(v.silence); if (!v.isHere) act(said); };
   const onMessage = fromKernel(({ frame }) => { if (frame?.step > v.frames.at(-1).step) take([...v.frames, frame]); });
   const onFrames = fromKernel(() => take([...model.get("frames")]));
@@ -166,24 +189,31 @@ function render({ model, el }) {
 }
 
 function chartsOf(v, root) { // each draws (frames, n)
-  const { model } = v, layers = root.querySelector(".mg-layers tbody"), boundary = root.querySelector(".mg-boundary"), corners = model.get("corners");
-  const charts = [lossChart(root.querySelector(".mg-loss"), ({ say }) => say, corners.length ? 340 : 400)];
+  const { model } = v, corners = model.get("corners"), program = model.get("program");
+  const [network, boundary, loss, layers] = root.querySelectorAll(".mg-charts > figure");
+  const charts = [lossChart(loss, ({ say }) => say, ...(corners.length ? [290, 305] : [340, 300]))];
   boundary.hidden = !corners.length;
+  network.hidden = !program.layers;
+  layers.hidden = !network.hidden;
+  if (program.layers) charts.push(networkChart(network, program, corners));
   if (corners.length) {
     const chart = boundaryChart(boundary, corners), svg = boundary.querySelector("svg");
     drawPoints(svg, model.get("points"), corners);
     charts.push((all, n) => chart(all[n]));
-    if (model.get("program").layers) {
+    if (program.loss) {
       svg.tabIndex = 0;
       boundary.dataset.drags = "";
       boundary.querySelector("figcaption").append(made("b", { className: "mg-more", textContent: "Drag a point!" }));
       dragPoints(svg, corners, model.get("points"), (points) => movePoints(v, points));
     }
   }
-  charts.push((all, n) => {
-    const rows = all[n].layers.map(layerRow), more = rows.length > 5 ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
-    layers.replaceChildren(...rows);
-    root.querySelector(".mg-layers figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
+  if (!layers.hidden) charts.push((all, n) => {
+    const rows = all[n].layers.map(layerRow);
+    layers.querySelector("tbody").replaceChildren(...rows);
+    const ends = rows.map((row) => row.offsetTop + row.offsetHeight), seen = ends.filter((end) => end <= 360);
+    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // no row is cut
+    const more = seen.length < rows.length ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
+    layers.querySelector("figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
   });
   return charts;
 }
@@ -235,16 +265,16 @@ function controlsOf(v, root) { // returns the slider of the learning rate
 function newsOf({ model, isHere, here, state, frames }) {
   if (state === "running") return "Training. Pause it to look back.";
   const { step, loss } = frames.at(-1);
-  const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${step} is recorded: Play shows it.`;
+  const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${grouped(step)} is recorded: Play shows it.`;
   if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again:" : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
-  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${step}.` }[state] ?? `${step === 1 ? "1 step is" : `${step} steps are`} done, in this page.`;
+  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
 }
 function showState(v) {
   const { model, root, isHere, state } = v, isDead = !isHere && !model.send;
   root.dataset.state = state;
   root.querySelector(".mg-news").textContent = newsOf(v);
-  root.querySelector("[data-do=toggle]").textContent = (isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${model.get("planned")} steps`;
+  root.querySelector("[data-do=toggle]").textContent = (isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${grouped(model.get("planned"))} steps`;
   root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // too fast to read out
   for (const control of root.querySelectorAll(".mg-training :is(button, select, input)")) control.disabled = state === "closed" && !v.here;
 }

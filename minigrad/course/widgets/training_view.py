@@ -17,6 +17,7 @@ from contextvars import Context
 from math import inf
 from typing import Any
 
+import numpy as np
 import traitlets
 
 from ...draw.charts import LOOKS, place_in_rows
@@ -25,27 +26,7 @@ from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
-from .training import (
-    HALTED,
-    MOST_FRAMES,
-    Clock,
-    Divergence,
-    Ration,
-    array,
-    batch_accuracy,
-    boundary_of,
-    columns,
-    curve,
-    first_of,
-    number_of,
-    parameters,
-    plane,
-    sample_losses,
-    small_network,
-    spread,
-    thin_frames,
-    threshold_of,
-)
+from . import training
 from .widget import Plain, SteppedWidget, javascript
 
 ROWS = 10  # rows of the table for each run
@@ -75,13 +56,13 @@ class TrainingView(SteppedWidget):
 
     _esm = javascript("stepper", "number", "slider", "training_here", "training_view")
     sheets = "stepper", "slider", "training_view"
-    looks = STYLE
+    looks = STYLE + training.NETWORK
 
     shown = ("label", "index", "frames", "points", "corners", "program", "state", "news", "planned", "speed", "rate")
     frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps` at the last change of state
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     corners: traitlets.List[float] = traitlets.List().tag(sync=True)
-    program: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # the network, if a browser can train it too
+    program: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # the network, if it can be drawn; and trained
     state = traitlets.Unicode("ready").tag(sync=True)
     news = traitlets.Unicode().tag(sync=True)
     planned = traitlets.Int(100, min=1).tag(sync=True)
@@ -91,26 +72,28 @@ class TrainingView(SteppedWidget):
 
     def __init__(
         self, model: Callable[[Any], Any], loss_fn: Callable[[Any, Any], Any], data: Any, optimizer: Any,
-        threshold: float | None = None, speed: float = 0.0, clock: Clock = time.perf_counter,
+        threshold: float | None = None, speed: float = 0.0, clock: training.Clock = time.perf_counter,
     ):  # fmt: skip
         self._turn = threading.Condition()
         self._thread: threading.Thread | None = None
         self._task: asyncio.Task[None] | None = None
         self._steps: Iterator[Wait] = iter(())
         self._paused, self._ending, self._closed, self._credit = False, False, False, 0
-        self.model, self.loss_fn, self.optimizer = model, loss_fn, optimizer
-        (x, y), self._batches = first_of(data)
-        self.threshold = threshold_of(model) if threshold is None else threshold
+        self.model: Any = model
+        self.loss_fn, self.optimizer = loss_fn, optimizer
+        (x, y), self._batches = training.first_of(data)
+        self.threshold = training.threshold_of(model) if threshold is None else threshold
         self.losses: list[float] = []
         self.table: list[Plain] = []
         self.error = ""
-        self._ration = Ration(clock)
-        self._boundary = boundary_of(model, x, y, self.threshold)
+        self._ration = training.Ration(clock)
+        self._boundary = training.boundary_of(model, x, y, self.threshold)
         points, corners, program = [], [], {}
         if seen := self._boundary:
             points, corners = seen.points, [*seen.low.tolist(), *seen.high.tolist()]
-            if (len(points), {*array(y).ravel()}, self.threshold) == (len(x), {0, 1}, 0) and isinstance(data, tuple):
-                program = small_network(model, loss_fn, optimizer)
+            is_whole = (len(points), {*training.array(y).ravel()}, self.threshold) == (len(x), {0, 1}, 0)
+            is_trained_here = is_whole and isinstance(data, tuple)
+            program = training.small_network(model, loss_fn if is_trained_here else None, optimizer)
         rate = getattr(optimizer, "lr", 0.0)
         super().__init__(label="Training", points=points, corners=corners, program=program, speed=speed, rate=rate)
         self.on_msg(self._on_message)
@@ -236,19 +219,19 @@ class TrainingView(SteppedWidget):
         try:
             for n in range(1, steps + 1):
                 if not (yield from self._may_go_on()):
-                    ended = "finished", f"No cell shows it any longer: training ended after step {first + n - 1}."
+                    ended = "finished", f"No cell shows it any longer: training ended after step {first + n - 1:,}."
                     break
                 loss = self._one_step()
                 if n == 1 or n % every == 0 or n == steps:
                     self.table.append({"step": first + n, "loss": loss, "accuracy": self._right()})
                 if self._ration.due():
                     self._look()
-        except Divergence as error:
+        except training.Divergence as error:
             ended = "failed", str(error)
         except BaseException as error:  # from the learner's loss, model or data: shown in the view, not in the kernel
             self.error = traceback.format_exc()
-            where = f"Step {len(self.losses) + 1} raised {type(error).__name__}: {error}".rstrip(": ")
-            ended = "failed", f"{where}. {HALTED.format(len(self.losses))}"
+            where = f"Step {len(self.losses) + 1:,} raised {type(error).__name__}: {error}".rstrip(": ")
+            ended = "failed", f"{where}. {training.HALTED.format(len(self.losses))}"
         if not self._closed:
             self._look()
             self._show(*ended)
@@ -258,7 +241,7 @@ class TrainingView(SteppedWidget):
         x, y = next(self._batches)
         output = self.model(x if isinstance(x, Tensor) else Tensor(x))
         loss = self.loss_fn(output, y)
-        value = number_of(loss, len(self.losses))
+        value = training.number_of(loss, len(self.losses))
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -273,7 +256,7 @@ class TrainingView(SteppedWidget):
             was_paused, waits = self._paused, self._paused and not self._credit and not self._ending
             if waits:
                 self._look()
-                self._show("paused", f"Paused after step {len(self.losses)}.")
+                self._show("paused", f"Paused after step {len(self.losses):,}.")
         if waits:
             yield lambda: bool(self._ending or not self._paused or self._credit), None
         with self._turn:
@@ -283,7 +266,7 @@ class TrainingView(SteppedWidget):
             return not self._ending
 
     def _right(self) -> float | None:
-        return batch_accuracy(self._output, self._y, self.threshold) if self.losses else None
+        return training.batch_accuracy(self._output, self._y, self.threshold) if self.losses else None
 
     # -- frames ----------------------------------------------------------------------------------
 
@@ -294,9 +277,9 @@ class TrainingView(SteppedWidget):
             return
         began = self._ration.clock()
         frame = self._frame(n)
-        if len(self.steps) >= MOST_FRAMES:
+        if len(self.steps) >= training.MOST_FRAMES:
             self.index = 0  # valid for any number of frames
-            self.steps = [*thin_frames(self.steps), frame]
+            self.steps = [*training.thin_frames(self.steps), frame]
             self.frames = self.steps
         else:
             self.steps = [*self.steps, frame]
@@ -305,16 +288,16 @@ class TrainingView(SteppedWidget):
 
     def _frame(self, n: int) -> Plain:
         loss, right = (self.losses[-1], self._right()) if n else (None, None)
-        found = parameters(self.model, self.optimizer)
-        layers = [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found]
+        layers = [] if self.program else training.spreads(self.model, self.optimizer)
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
         say = "Before the first step."
         if loss is not None:
             say = f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
-        curve = sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
-        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right}
-        return {**told, "curve": curve, "layers": layers, "heat": heat}
+        curve = training.sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
+        found = [np.nan_to_num(training.array(p)).ravel() for p in self.model.parameters()] if self.program else []
+        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
+        return {**told, "heat": heat, "weights": [p.astype(float).round(4).tolist() for p in found]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""
@@ -326,13 +309,18 @@ class TrainingView(SteppedWidget):
     @property
     def text(self) -> str:
         """Step, loss and accuracy of some steps, as a table."""
-        return "\n".join(filter(None, [columns(self.table), self.news]))
+        return "\n".join(filter(None, [training.columns(self.table), self.news]))
 
     @property
     def svg(self) -> str:
-        """The loss over the steps; with the boundary, if there is one."""
-        drawn = [curve(self.losses), *map(plane, filter(None, [self._boundary]))]
-        return place_in_rows(self.label, STYLE + LOOKS, [("", each) for each in drawn])
+        """The loss over the steps; before it the boundary, and the network, if they can be drawn."""
+        drawn = [("", training.plane(seen)) for seen in [self._boundary] if seen] + [("", training.curve(self.losses))]
+        if self.program and self._boundary and self._boundary.levels():
+            numbers = [training.array(p).ravel() for p in self.model.parameters()]
+            columns = training.outputs(self.model, self._boundary.grid)
+            inside = training.network(self.program["layers"], numbers, columns)
+            drawn = [("Weights: blue adds, dashed takes away", inside), ("Its answer", drawn[0][1]), drawn[1]]
+        return place_in_rows(self.label, STYLE + LOOKS + training.NETWORK, drawn)
 
     def __repr__(self) -> str:
         steps = f"{pluralize(len(self.losses), 'step', 'steps')}, " * (self.state != "running")

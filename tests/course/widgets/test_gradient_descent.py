@@ -9,7 +9,7 @@ from traitlets import TraitError
 
 import minigrad as mg
 from minigrad.course.widgets import GradientDescent
-from minigrad.draw.charts import BOTTOM, Axis
+from minigrad.draw.charts import LEFT, RIGHT, Axis
 
 
 def bowl(w):
@@ -44,7 +44,7 @@ def test_what_it_depends_on_can_be_set_and_the_words_follow():
     assert widget.text.splitlines()[-1] == "After step 20: w = 2.965; bowl 0.001196."
     widget.rate = 1.0
     assert [step["at"][0] for step in widget.steps] == [0.0, 6.0] * 10 + [0.0]
-    assert "Step 1: w = 6, outside the picture; slope 6, bowl 9. It moves by −rate × slope: −1 × 6 = −6." in widget.text
+    assert "Step 1: w = 6; slope 6, bowl 9. It moves by −rate × slope: −1 × 6 = −6." in widget.text
     widget.rate, widget.momentum = 0.1, 0.5
     assert "It moves by 0.5 × last move − 0.1 × slope = 0.78." in widget.text.splitlines()[1]
     widget.rate, widget.momentum, widget.start = 0.5, 0.0, [1.0]
@@ -65,6 +65,8 @@ def test_an_end_before_the_last_step_is_a_sentence_and_no_number(f, start, rate,
     assert not re.search("nan|inf", widget.text + widget.svg)
     state = widget.page().partition('id="state">')[2].partition("</script>")[0]
     json.loads(state, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+    (dots,) = re.findall(r'mg-trail-dot" d="(.+?)"', widget.svg)
+    assert all(LEFT <= float(x) <= RIGHT for x in re.findall(r"M(.+?),", dots))  # the picture is wide enough
 
 
 def test_a_start_without_a_number_is_refused():
@@ -72,6 +74,8 @@ def test_a_start_without_a_number_is_refused():
         GradientDescent(lambda x: x.log(), start=-1.0)
     with pytest.raises(ValueError, match="of one or two numbers; three has 3"):
         GradientDescent(three)
+    with pytest.raises(ValueError, match=r"low must be less than high; got \(−1, 2\) and \(4, 2\)"):
+        GradientDescent(valley, low=(-1, 2), high=(4, 2))
 
 
 def three(x, y, z):
@@ -109,12 +113,12 @@ def test_the_layers_are_where_the_function_is_high():
 
 def test_the_minimum_is_marked_where_it_is_in_the_picture():
     def mark(widget):
-        found = re.search(r'mg-lowest" d="M(.+?),(.+?)h', widget.svg)
-        return found and (float(found[1]) + 6, float(found[2]))
+        found = re.search(r'data-at="[^"]+,[^"]+" transform="translate\((.+?) (.+?)\)', widget.svg)
+        return found and (float(found[1]), float(found[2]))
 
     widget = GradientDescent(valley, low=(-2, -1), high=(2, 3))
     x, y = (Axis(*axis, "") for axis in widget.axes)
     assert mark(widget) == pytest.approx((x.at(1), y.at(1)), abs=0.5)
     assert all(f">{words}<" in widget.svg for words in ("bluer is higher", "start", "lowest"))
-    assert mark(GradientDescent(bowl)) == pytest.approx((374.4, BOTTOM), abs=1)
+    assert mark(GradientDescent(bowl)) == pytest.approx((374.4, 230), abs=1)  # above the axis, for the arrow
     assert mark(GradientDescent(lambda w: w + 0, low=-1, high=1)) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from typing import Any
@@ -471,8 +472,20 @@ def test_a_run_has_a_step(view):
         view().run(0)
 
 
+def test_a_small_network_is_drawn_with_its_weights(view):
+    watched = view().run(3).wait()
+    numbers = [p.numpy().ravel() for p in watched.model.parameters()]
+    lines = re.findall(r'data-sign="(.+?)" stroke-width="(.+?)"', watched.svg)
+    weights = np.sort([*numbers[0], *numbers[2]])
+
+    assert all(np.allclose(*pair, atol=1e-4) for pair in zip(watched.steps[-1]["weights"], numbers))
+    wide = sorted(float(sign) * float(width) for sign, width in lines)
+    assert np.allclose(wide, np.sign(weights) * (0.5 + 1.4 * np.abs(weights)), atol=0.01)
+    assert watched.svg.count("<image") == 2 + 8 + 2 + 1  # the field of each unit, and of the whole
+
+
 def test_a_frame_has_weights_and_gradients_of_each_layer(view):
-    watched = view()
+    watched = view(model=mg.nn.Sequential(network()))
     assert [layer["gradients"] for layer in watched.steps[0]["layers"]] == [None] * 4
 
     watched.run(1).wait()
@@ -490,4 +503,4 @@ def test_a_page_trains_with_minigrads_own_loss_but_not_with_another_of_that_name
         return mg.cross_entropy(2 * output, y)
 
     assert view().program["loss"] == "cross_entropy"
-    assert view(cross_entropy).program == {}
+    assert view(cross_entropy).program.keys() == {"layers", "picture"}
