@@ -7,7 +7,7 @@ will read. The backward part is compiled the same way, so that derivatives can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -58,22 +58,26 @@ MOST_VARIANTS = 64  # of one graph: each variant has its own buffers, and every 
 
 
 class CompileOptions(NamedTuple):
-    """How a graph is compiled: the passes, the number of threads, and the backend for the CPU."""
+    """How a graph is compiled: the passes, the number of threads, the backend for the CPU.
+
+    auto    whether native code replaces the program once it pays off: see compiler/tiers.py
+    """
 
     passes: tuple[Pass, ...] = STANDARD
     threads: int | None = None
     program: Callable[..., Any] | None = None
+    auto: bool = False
 
     @classmethod
     def from_jit_compile(cls, jit_compile: bool | str, threads: int | None = None) -> CompileOptions:
-        """The options that jit_compile=False, True or "native" stands for."""
-        if jit_compile not in (False, True, "native"):
-            raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
+        """The options that jit_compile=False, True, "native" or "auto" stands for."""
+        if jit_compile not in (False, True, "native", "auto"):
+            raise ValueError(f'jit_compile is False, True, "native" or "auto", and not {jit_compile!r}')
         if jit_compile == "native":
             from .backends.native.program import native  # loaded only if it is used
 
             return cls(NATIVE, threads, native)
-        return cls(FAST if jit_compile else STANDARD, threads)
+        return cls(FAST if jit_compile is True else STANDARD, threads, auto=jit_compile == "auto")
 
 
 class CompiledGraph:
@@ -120,6 +124,13 @@ class CompiledGraph:
         if not self.variants:
             self.variant((), ())
         return [*self.variants.values()][-1].run
+
+    def executables(self) -> Iterator[tuple[str, Executable]]:
+        """The name and the Executable of each variant, forward and backward."""
+        for variant in self.variants.values():
+            yield self.name if variant.split is None else f"{self.name}, forward", variant.run
+            for backward in variant.pulls.values():
+                yield from backward.executables()
 
     def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
         """The variant for these tensors. `wanted` holds whether each requires a gradient; () means that none does."""

@@ -113,6 +113,9 @@ def about(trace: Trace, number: int) -> str:
         if found:
             whole = ", ".join(each.replace(" ", TIE) for each in found)
             lines += wrap(f"  {name:<11} {whole}", WIDTH, subsequent_indent=" " * 14)
+    for name, run in trace.run.executables():
+        if run.explain():
+            lines += wrap(f"  runs        {name}: {run.explain()}", WIDTH, subsequent_indent=" " * 14)
     table = repr(steps(trace.graph, trace.run.compile_options.passes)).replace("\n", "\n    ")
     return "\n".join([*lines, "  passes", f"    {table}"]).replace(TIE, " ")
 

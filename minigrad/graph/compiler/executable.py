@@ -72,6 +72,10 @@ class Executable:
         with trap_nan():
             return self(*arrays)
 
+    def explain(self) -> str:
+        """Which calls run which program, and why; empty if all run the same one."""
+        return ""
+
     @property
     def source(self) -> str:
         """The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far."""
@@ -85,19 +89,25 @@ class Executable:
 
 def compile_graph(
     graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int | None = None,
-    program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None,
+    program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None, auto: bool = False,
     into: Mapping[int, int] | None = None, finish: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> Executable:  # fmt: skip
     """The graph, compiled for its device.
 
     program   builds the program if the graph runs on the CPU; by default Program
+    auto      whether native code replaces that program once this pays off: see tiers.py
     into      index of an output → index of the input whose array it overwrites, after the last read of the old value
     finish    a last pass, applied to both the graph as built and the optimised graph
     """
     made = finish(optimised(graph, passes))
     device = device_of(graph)
     make = program if program is not None and device is CPU else device.program
-    return Executable(finish(graph), make(made, threads, into))
+    run = make(made, threads, into)
+    if not auto or device is not CPU:
+        return Executable(finish(graph), run)
+    from .tiers import TieredExecutable, compile_native
+
+    return TieredExecutable(finish(graph), run, lambda: compile_native(graph, threads, into, finish))
 
 
 def device_of(graph: Graph) -> Device:

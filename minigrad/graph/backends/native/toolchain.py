@@ -53,6 +53,17 @@ def library(text: str, *flags: str) -> ctypes.CDLL | None:
 
 @cache
 def compiler() -> tuple[str, ...] | None:
+    """As find_compiler(), with one warning if there is none."""
+    if find_compiler() is None:
+        warn_no_compiler(
+            "there is no working C++ compiler: python3 start.py add native installs one, or python -m pip install "
+            "'minigrad-course[native]'"
+        )
+    return find_compiler()
+
+
+@cache
+def find_compiler() -> tuple[str, ...] | None:
     """The command of a compiler that works; None if there is none."""
     for command in candidates():
         try:
@@ -60,10 +71,6 @@ def compiler() -> tuple[str, ...] | None:
                 return command
         except (OSError, subprocess.SubprocessError, AttributeError):
             continue
-    warn_no_compiler(
-        "there is no working C++ compiler: python3 start.py add native installs one, or python -m pip install "
-        "'minigrad-course[native]'"
-    )
     return None
 
 
