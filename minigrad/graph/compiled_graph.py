@@ -7,7 +7,7 @@ will read. The backward part is compiled the same way, so that derivatives can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -58,10 +58,7 @@ MOST_VARIANTS = 64  # of one graph: each variant has its own buffers, and every 
 
 
 class CompileOptions(NamedTuple):
-    """How a graph is compiled: the passes, the number of threads, the backend for the CPU.
-
-    auto    whether native code replaces the program once it pays off: see compiler/tiers.py
-    """
+    """How a graph is compiled: the passes, the number of threads, the backend for the CPU, and when it begins."""
 
     passes: tuple[Pass, ...] = STANDARD
     threads: int | None = None
@@ -73,11 +70,11 @@ class CompileOptions(NamedTuple):
         """The options that jit_compile=False, True, "native" or "auto" stands for."""
         if jit_compile not in (False, True, "native", "auto"):
             raise ValueError(f'jit_compile is False, True, "native" or "auto", and not {jit_compile!r}')
-        if jit_compile == "native":
+        if isinstance(jit_compile, str):
             from .backends.native.program import native  # loaded only if it is used
 
-            return cls(NATIVE, threads, native)
-        return cls(FAST if jit_compile is True else STANDARD, threads, auto=jit_compile == "auto")
+            return cls(STANDARD if jit_compile == "auto" else NATIVE, threads, native, jit_compile == "auto")
+        return cls(FAST if jit_compile else STANDARD, threads)
 
 
 class CompiledGraph:
@@ -124,13 +121,6 @@ class CompiledGraph:
         if not self.variants:
             self.variant((), ())
         return [*self.variants.values()][-1].run
-
-    def executables(self) -> Iterator[tuple[str, Executable]]:
-        """The name and the Executable of each variant, forward and backward."""
-        for variant in self.variants.values():
-            yield self.name if variant.split is None else f"{self.name}, forward", variant.run
-            for backward in variant.pulls.values():
-                yield from backward.executables()
 
     def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
         """The variant for these tensors. `wanted` holds whether each requires a gradient; () means that none does."""

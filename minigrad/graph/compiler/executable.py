@@ -27,7 +27,7 @@ from ...engine.core.node import Node
 from ...engine.ops import Clone, Const, Input
 from .blame import find_failing_op, interrupts, trap_nan, walk_now
 from .passes.liveness import memory_of
-from .passes.pipeline import STANDARD, Pass, optimised
+from .passes.pipeline import NATIVE, STANDARD, Pass, optimised
 
 KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy raises these only if the user has asked for it
 
@@ -41,6 +41,13 @@ class Executable:
     If a run fails, the error names the op that failed and the line where it was built. If a signal handler stops a run,
     for example at a time limit, the handler's own error is raised and nothing runs again.
     """
+
+    source = property(
+        lambda self: str(getattr(self.program, "source", "")),
+        doc="The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far.",
+    )
+    c_source = property(lambda self: str(getattr(self.program, "c_source", "")), doc="The C++ of the program's parts.")
+    way = property(lambda self: "", doc="Which calls run which program, and why; empty if all run the same one.")
 
     def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):
         self.graph, self.program = graph, program
@@ -72,20 +79,6 @@ class Executable:
         with trap_nan():
             return self(*arrays)
 
-    def explain(self) -> str:
-        """Which calls run which program, and why; empty if all run the same one."""
-        return ""
-
-    @property
-    def source(self) -> str:
-        """The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far."""
-        return str(getattr(self.program, "source", ""))
-
-    @property
-    def c_source(self) -> str:
-        """The C++ of the program's parts; empty where NumPy does everything."""
-        return str(getattr(self.program, "c_source", ""))
-
 
 def compile_graph(
     graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int | None = None,
@@ -95,19 +88,19 @@ def compile_graph(
     """The graph, compiled for its device.
 
     program   builds the program if the graph runs on the CPU; by default Program
-    auto      whether native code replaces that program once this pays off: see tiers.py
+    auto      run a Program at first, and the native program once that pays off: see tiers.py
     into      index of an output → index of the input whose array it overwrites, after the last read of the old value
     finish    a last pass, applied to both the graph as built and the optimised graph
     """
     made = finish(optimised(graph, passes))
     device = device_of(graph)
     make = program if program is not None and device is CPU else device.program
-    run = make(made, threads, into)
-    if not auto or device is not CPU:
-        return Executable(finish(graph), run)
-    from .tiers import TieredExecutable, compile_native
+    if make is not program or not auto:
+        return Executable(finish(graph), make(made, threads, into))
+    from .tiers import TieredExecutable
 
-    return TieredExecutable(finish(graph), run, lambda: compile_native(graph, threads, into, finish))
+    first = device.program(made, threads, into)
+    return TieredExecutable(finish(graph), first, lambda: make(finish(optimised(graph, NATIVE)), threads, into))
 
 
 def device_of(graph: Graph) -> Device:

@@ -52,19 +52,15 @@ def library(text: str, *flags: str) -> ctypes.CDLL | None:
 
 
 @cache
-def compiler() -> tuple[str, ...] | None:
-    """As find_compiler(), with one warning if there is none."""
-    if find_compiler() is None:
+def compiler(quietly: bool = False) -> tuple[str, ...] | None:
+    """The command of a compiler that works; None if there is none, with one warning unless `quietly`."""
+    if not quietly and compiler(quietly=True) is None:
         warn_no_compiler(
             "there is no working C++ compiler: python3 start.py add native installs one, or python -m pip install "
             "'minigrad-course[native]'"
         )
-    return find_compiler()
-
-
-@cache
-def find_compiler() -> tuple[str, ...] | None:
-    """The command of a compiler that works; None if there is none."""
+    if not quietly:
+        return compiler(quietly=True)
     for command in candidates():
         try:
             if load_library(command, PROBE).works() == 42:
