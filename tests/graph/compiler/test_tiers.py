@@ -26,7 +26,7 @@ def compiled(monkeypatch):
 
 
 def bend(x):
-    return mg.exp(mg.tanh(x) * 2).sum()
+    return mg.exp(mg.tanh((x + 0.1) + 0.2) * 2).sum()  # unless each bit must be kept, x + 0.3
 
 
 def ways(f, *args, calls=5):
@@ -40,11 +40,13 @@ def ways(f, *args, calls=5):
 
 
 def test_three_calls_of_each_shape_run_numpy_then_native_code_and_explain_says_so(compiled):
-    f = mg.function(bend, jit_compile="auto")
+    f, native = (mg.function(bend, jit_compile=how) for how in ("auto", "native"))
     assert ways(f, x, calls=2) == "--"
     assert "on if there is a C++ compiler (calls until now: 2), because" in " ".join(f.explain().split())
     assert ways(f, x) + ways(f, wide) == "-NNNN" + "---NN"
     assert f.explain().count("NumPy runs calls 1 to 3, native code the calls from 4 on, because") == len(compiled) == 2
+    assert native(wide).item() == f(wide).item()
+    assert native.c_source == f.c_source
 
 
 def test_numpy_runs_until_the_calls_have_lost_as_much_as_compiling_takes(monkeypatch):
