@@ -30,6 +30,7 @@ class TieredExecutable(Executable):
     """An Executable that runs a NumPy program for some calls, and then native code.
 
     compile_native    compiles the native program
+    cost, gain        estimated seconds to compile, and seconds that native code saves at each call
     numpy_calls       how many calls NumPy runs; infinite if native code saves nothing, or could not be compiled
     why               the reason for numpy_calls
     calls             number of calls while undecided, that is, while NumPy runs and native code may follow
@@ -39,11 +40,11 @@ class TieredExecutable(Executable):
         super().__init__(graph, program)
         self.compile_native, self.calls, self.undecided = compile_native, 0, True
         nodes, (replaced, moved) = len(program.graph.nodes), replaceable_calls(program.plan.steps)
-        cost, gain = COMPILE + COMPILE_NODE * nodes, SAVED_CALL * replaced + SAVED_BYTE * moved
-        self.numpy_calls = ceil(cost / gain) if gain else inf
+        self.cost, self.gain = COMPILE + COMPILE_NODE * nodes, SAVED_CALL * replaced + SAVED_BYTE * moved
+        self.numpy_calls = ceil(self.cost / self.gain) if self.gain else inf
         self.why = (
-            f"compiling takes about {cost:.2g} s ({nodes:,} nodes), and saves about {1e3 * gain:.2g} ms a call "
-            f"({replaced:,} NumPy calls, which move {moved / 1e6:,.3g} MB)"
+            f"compiling takes about {self.cost:.2g} s ({nodes:,} nodes), and saves about {1e3 * self.gain:.2g} ms "
+            f"a call ({replaced:,} NumPy calls, which move {moved / 1e6:,.3g} MB)"
         )
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:

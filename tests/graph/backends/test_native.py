@@ -179,6 +179,14 @@ def test_a_session_and_jit_have_it_too():
     assert "expf(" in f.c_source
 
 
+def test_a_python_function_without_operands_is_numpys():
+    """The search for large steps took the largest operand, and there was none: ValueError."""
+    f = mg.function(
+        lambda: mg.py_func(lambda: np.ones(3), [], mg.TensorSpec((3,), "float64")) * 2, jit_compile="native"
+    )
+    assert f().tolist() == [2, 2, 2]
+
+
 @pytest.mark.without_compiler
 def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int():
     x = mg.tensor(np.arange(10))
