@@ -63,7 +63,7 @@ class CompileOptions(NamedTuple):
     passes: tuple[Pass, ...] = STANDARD
     threads: int | None = None
     program: Callable[..., Any] | None = None
-    auto: bool = False
+    tiered: Callable[..., Executable] | None = None
 
     @classmethod
     def from_jit_compile(cls, jit_compile: bool | str, threads: int | None = None) -> CompileOptions:
@@ -71,9 +71,11 @@ class CompileOptions(NamedTuple):
         if jit_compile not in (False, True, "native", "auto"):
             raise ValueError(f'jit_compile is False, True, "native" or "auto", and not {jit_compile!r}')
         if isinstance(jit_compile, str):
-            from .backends.native.program import native  # loaded only if it is used
+            from .backends.native import program, tiers  # loaded only if they are used
 
-            return cls(STANDARD if jit_compile == "auto" else NATIVE, threads, native, jit_compile == "auto")
+            if jit_compile == "auto":
+                return cls(STANDARD, threads, program.native, tiers.TieredExecutable)
+            return cls(NATIVE, threads, program.native)
         return cls(FAST if jit_compile else STANDARD, threads)
 
 

@@ -82,25 +82,24 @@ class Executable:
 
 def compile_graph(
     graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int | None = None,
-    program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None, auto: bool = False,
+    program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None,
+    tiered: Callable[..., Executable] | None = None,
     into: Mapping[int, int] | None = None, finish: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> Executable:  # fmt: skip
     """The graph, compiled for its device.
 
     program   builds the program if the graph runs on the CPU; by default Program
-    auto      run a Program at first, and the native program once that pays off: see tiers.py
+    tiered    makes an Executable of a Program, and of a function that compiles `program` to replace it later
     into      index of an output → index of the input whose array it overwrites, after the last read of the old value
     finish    a last pass, applied to both the graph as built and the optimised graph
     """
     made = finish(optimised(graph, passes))
     device = device_of(graph)
     make = program if program is not None and device is CPU else device.program
-    if make is not program or not auto:
+    if make is not program or tiered is None:
         return Executable(finish(graph), make(made, threads, into))
-    from .tiers import TieredExecutable
-
     first = device.program(made, threads, into)
-    return TieredExecutable(finish(graph), first, lambda: make(finish(optimised(graph, NATIVE)), threads, into))
+    return tiered(finish(graph), first, lambda: make(finish(optimised(graph, NATIVE)), threads, into))
 
 
 def device_of(graph: Graph) -> Device:

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.core.graph import Graph
-from .blame import interrupts
-from .control import Control, Scan
-from .executable import Executable
-from .passes.liveness import bytes_moved
-from .program.buffer import ProgramStep, ReduceStep
+from ....engine.core.graph import Graph
+from ...compiler.blame import interrupts
+from ...compiler.control import Control, Scan
+from ...compiler.executable import Executable
+from ...compiler.passes.liveness import bytes_moved
+from ...compiler.program.buffer import ProgramStep, ReduceStep
+from .toolchain import compiler, warn_no_compiler
 
-# Seconds on one core, as `python scripts/tiers` measures them.
+# Seconds on one core, as `python scripts/compiling` measures them.
 COMPILE, COMPILE_NODE = 0.15, 2e-3  # to compile; and more for each node of the optimised graph
 SAVED_CALL, SAVED_BYTE = 3e-7, 1.2e-11  # saved by native code for each NumPy call it replaces, and each byte they move
 
@@ -56,9 +57,8 @@ class TieredExecutable(Executable):
 
     def switch(self) -> None:
         """Compile native code for this call and all later ones. If that fails, NumPy goes on, and a warning says so."""
-        from ..backends.native.toolchain import compiler, warn_no_compiler
-
-        self.undecided, native = False, None  # other threads go on with NumPy
+        native: Any = None
+        self.undecided = False  # other threads go on with NumPy
         try:
             native = self.compile_native() if compiler(quietly=True) else None
         except BaseException as error:

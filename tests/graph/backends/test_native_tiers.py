@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.graph.backends.native import program, toolchain
-from minigrad.graph.compiler import tiers
+from minigrad.graph.backends.native import program, tiers, toolchain
 from tests.support.other_processes import run_in_threads
 
 x, wide = (mg.tensor(np.random.default_rng(0).normal(size=size)) for size in (50, 5000))
@@ -70,7 +69,7 @@ def fail(*_):
 ])  # fmt: skip
 def test_without_native_code_numpy_goes_on_and_a_failure_is_said_once(monkeypatch, home, name, how):
     if how is list:
-        monkeypatch.setattr(toolchain, "compiler", toolchain.compiler.__wrapped__)  # it searches again
+        monkeypatch.setattr(tiers, "compiler", toolchain.compiler.__wrapped__)  # it searches again
     monkeypatch.setattr(home, name, how)
     f = mg.function(bend, jit_compile="auto")
     with warnings.catch_warnings(record=True, action="always") as said:
@@ -85,7 +84,7 @@ def test_an_error_in_the_first_call_and_ctrl_c_in_the_compiler_end_only_those_ca
         f(x, mg.tensor([50]))
     assert ways(f, x, third, calls=2) == "--"
     with monkeypatch.context() as m:
-        m.setattr(toolchain, "compiler", lambda **_: (_ for _ in ()).throw(KeyboardInterrupt))
+        m.setattr(tiers, "compiler", lambda **_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             f(x, third)
     assert ways(f, x, third, calls=2) == "NN"
