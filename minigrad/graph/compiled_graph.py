@@ -58,21 +58,24 @@ MOST_VARIANTS = 64  # of one graph: each variant has its own buffers, and every 
 
 
 class CompileOptions(NamedTuple):
-    """How a graph is compiled: the passes, the number of threads, and the backend for the CPU."""
+    """How a graph is compiled: the passes, the number of threads, the backend for the CPU, and when it begins."""
 
     passes: tuple[Pass, ...] = STANDARD
     threads: int | None = None
     program: Callable[..., Any] | None = None
+    tiered: Callable[..., Executable] | None = None
 
     @classmethod
     def from_jit_compile(cls, jit_compile: bool | str, threads: int | None = None) -> CompileOptions:
-        """The options that jit_compile=False, True or "native" stands for."""
-        if jit_compile not in (False, True, "native"):
-            raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
-        if jit_compile == "native":
-            from .backends.native.program import native  # loaded only if it is used
+        """The options that jit_compile=False, True, "native" or "auto" stands for."""
+        if jit_compile not in (False, True, "native", "auto"):
+            raise ValueError(f'jit_compile is False, True, "native" or "auto", and not {jit_compile!r}')
+        if isinstance(jit_compile, str):
+            from .backends.native import program, tiers  # loaded only if they are used
 
-            return cls(NATIVE, threads, native)
+            if jit_compile == "auto":
+                return cls(STANDARD, threads, program.native, tiers.TieredExecutable)
+            return cls(NATIVE, threads, program.native)
         return cls(FAST if jit_compile else STANDARD, threads)
 
 

@@ -113,6 +113,9 @@ def about(trace: Trace, number: int) -> str:
         if found:
             whole = ", ".join(each.replace(" ", TIE) for each in found)
             lines += wrap(f"  {name:<11} {whole}", WIDTH, subsequent_indent=" " * 14)
+    for variant in trace.run.variants.values():
+        for name, run in [("runs", variant.run), *(("backward", y.latest) for y in variant.pulls.values())]:
+            lines += wrap(f"  {name:<11} {run.way}", WIDTH, subsequent_indent=" " * 14) if run.way else []
     table = repr(steps(trace.graph, trace.run.compile_options.passes)).replace("\n", "\n    ")
     return "\n".join([*lines, "  passes", f"    {table}"]).replace(TIE, " ")
 

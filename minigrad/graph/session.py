@@ -67,7 +67,7 @@ class Session:
 
     graph       the graph; the default graph unless given
     trap_nan    run op by op, and stop at the first op that makes a NaN or an infinity from finite numbers
-    jit_compile as for mg.function: True may round differently, "native" runs loops in C++
+    jit_compile as for mg.function: True may round differently, "native" runs loops in C++, "auto" once that pays off
     last_run    the plan of the last run
     """
 

@@ -27,7 +27,7 @@ from ...engine.core.node import Node
 from ...engine.ops import Clone, Const, Input
 from .blame import find_failing_op, interrupts, trap_nan, walk_now
 from .passes.liveness import memory_of
-from .passes.pipeline import STANDARD, Pass, optimised
+from .passes.pipeline import NATIVE, STANDARD, Pass, optimised
 
 KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy raises these only if the user has asked for it
 
@@ -41,6 +41,13 @@ class Executable:
     If a run fails, the error names the op that failed and the line where it was built. If a signal handler stops a run,
     for example at a time limit, the handler's own error is raised and nothing runs again.
     """
+
+    source = property(
+        lambda self: str(getattr(self.program, "source", "")),
+        doc="The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far.",
+    )
+    c_source = property(lambda self: str(getattr(self.program, "c_source", "")), doc="The C++ of the program's parts.")
+    way = property(lambda self: "", doc="Which calls run which program, and why; empty if all run the same one.")
 
     def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):
         self.graph, self.program = graph, program
@@ -72,32 +79,27 @@ class Executable:
         with trap_nan():
             return self(*arrays)
 
-    @property
-    def source(self) -> str:
-        """The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far."""
-        return str(getattr(self.program, "source", ""))
-
-    @property
-    def c_source(self) -> str:
-        """The C++ of the program's parts; empty where NumPy does everything."""
-        return str(getattr(self.program, "c_source", ""))
-
 
 def compile_graph(
     graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int | None = None,
     program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None,
+    tiered: Callable[..., Executable] | None = None,
     into: Mapping[int, int] | None = None, finish: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> Executable:  # fmt: skip
     """The graph, compiled for its device.
 
     program   builds the program if the graph runs on the CPU; by default Program
+    tiered    makes an Executable of a Program, and of a function that compiles `program` to replace it later
     into      index of an output → index of the input whose array it overwrites, after the last read of the old value
     finish    a last pass, applied to both the graph as built and the optimised graph
     """
     made = finish(optimised(graph, passes))
     device = device_of(graph)
     make = program if program is not None and device is CPU else device.program
-    return Executable(finish(graph), make(made, threads, into))
+    if make is not program or tiered is None:
+        return Executable(finish(graph), make(made, threads, into))
+    first = device.program(made, threads, into)
+    return tiered(finish(graph), first, lambda: make(finish(optimised(graph, NATIVE)), threads, into))
 
 
 def device_of(graph: Graph) -> Device:

@@ -29,8 +29,7 @@ from minigrad.nn import functional as F
 from tests.graph.compiler.test_random_graphs import ONE, programs
 from tests.support.other_processes import output_of, run_in_threads
 
-with warnings.catch_warnings(action="ignore"):
-    has_compiler = toolchain.compiler() is not None
+has_compiler = toolchain.compiler(quietly=True) is not None
 rng = np.random.default_rng(0)
 
 
@@ -180,6 +179,14 @@ def test_a_session_and_jit_have_it_too():
     assert "expf(" in f.c_source
 
 
+def test_a_python_function_without_operands_is_numpys():
+    """The search for large steps took the largest operand, and there was none: ValueError."""
+    f = mg.function(
+        lambda: mg.py_func(lambda: np.ones(3), [], mg.TensorSpec((3,), "float64")) * 2, jit_compile="native"
+    )
+    assert f().tolist() == [2, 2, 2]
+
+
 @pytest.mark.without_compiler
 def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int():
     x = mg.tensor(np.arange(10))
@@ -205,8 +212,9 @@ def test_each_line_of_a_group_is_made_once(monkeypatch):
 
 @pytest.mark.without_compiler
 def test_another_word_is_refused():
-    with pytest.raises(ValueError, match='False, True or "native"'):
-        mg.function(lambda x: x, jit_compile="fast")
+    for make in (mg.Session, lambda **options: mg.function(abs, **options)):
+        with pytest.raises(ValueError, match='False, True, "native" or "auto", and not \'atuo\''):
+            make(jit_compile="atuo")
 
 
 # -- the numbers --------------------------------------------------------------------------------------------

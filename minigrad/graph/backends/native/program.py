@@ -156,7 +156,7 @@ def cut_into_pieces(step: ProgramStep) -> Pieces | None:
     Returns the number of pieces; the step on the first piece, and on the last one if that has fewer rows; and operand
     of the first piece → bytes from its place in a piece to its place in the next one.
     """
-    loop, largest = step.loop, max(v.shell.size for v in step.operands)
+    loop, largest = step.loop, max((v.shell.size for v in step.operands), default=0)
     cut = step.leads if loop is None else loop.cut
     if cut is None or largest < WORTH_SHARING or not CppWriter().can(step):
         return None

@@ -52,18 +52,21 @@ def library(text: str, *flags: str) -> ctypes.CDLL | None:
 
 
 @cache
-def compiler() -> tuple[str, ...] | None:
-    """The command of a compiler that works; None if there is none."""
+def compiler(quietly: bool = False) -> tuple[str, ...] | None:
+    """The command of a compiler that works; None if there is none, with one warning unless `quietly`."""
+    if not quietly and compiler(quietly=True) is None:
+        warn_no_compiler(
+            "there is no working C++ compiler: python3 start.py add native installs one, or python -m pip install "
+            "'minigrad-course[native]'"
+        )
+    if not quietly:
+        return compiler(quietly=True)
     for command in candidates():
         try:
             if load_library(command, PROBE).works() == 42:
                 return command
         except (OSError, subprocess.SubprocessError, AttributeError):
             continue
-    warn_no_compiler(
-        "there is no working C++ compiler: python3 start.py add native installs one, or python -m pip install "
-        "'minigrad-course[native]'"
-    )
     return None
 
 

@@ -1,0 +1,97 @@
+"""jit_compile="auto": a graph runs as a NumPy program at first, and as native code once compiling pays off.
+
+Native code saves a little time at each call, and costs a compilation. Nobody knows how often a function will be called.
+So the rule is that of a skier who does not know how many days they will ski: rent, and buy skis when the rent has cost
+as much. This loses at most twice as much time as the better choice. Both times are estimated from the graph, not
+measured, so every run of a script compiles at the same call and has the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import ceil, inf
+from typing import Any
+
+import numpy as np
+
+from ....engine.core.graph import Graph
+from ...compiler.blame import interrupts
+from ...compiler.control import Control, Scan
+from ...compiler.executable import Executable
+from ...compiler.passes.liveness import bytes_moved
+from ...compiler.program.buffer import ProgramStep, ReduceStep
+from .toolchain import compiler, warn_no_compiler
+
+# Seconds on one core, as `python scripts/compiling` measures them.
+COMPILE, COMPILE_NODE = 0.15, 2e-3  # to compile; and more for each node of the optimised graph
+SAVED_CALL, SAVED_BYTE = 3e-7, 1.2e-11  # saved by native code for each NumPy call it replaces, and each byte they move
+
+
+class TieredExecutable(Executable):
+    """An Executable that runs a NumPy program for some calls, and then native code.
+
+    compile_native    compiles the native program
+    cost, gain        estimated seconds to compile, and seconds that native code saves at each call
+    numpy_calls       how many calls NumPy runs; infinite if native code saves nothing, or could not be compiled
+    why               the reason for numpy_calls
+    calls             number of calls while undecided, that is, while NumPy runs and native code may follow
+    """
+
+    def __init__(self, graph: Graph, program: Any, compile_native: Callable[[], Any]):
+        super().__init__(graph, program)
+        self.compile_native, self.calls, self.undecided = compile_native, 0, True
+        nodes, (replaced, moved) = len(program.graph.nodes), replaceable_calls(program.plan.steps)
+        self.cost, self.gain = COMPILE + COMPILE_NODE * nodes, SAVED_CALL * replaced + SAVED_BYTE * moved
+        self.numpy_calls = ceil(self.cost / self.gain) if self.gain else inf
+        self.why = (
+            f"compiling takes about {self.cost:.2g} s ({nodes:,} nodes), and saves about {1e3 * self.gain:.2g} ms "
+            f"a call ({replaced:,} NumPy calls, which move {moved / 1e6:,.3g} MB)"
+        )
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        if self.undecided:
+            self.calls += 1
+            if self.calls > self.numpy_calls:
+                self.switch()
+        return super().__call__(*arrays)
+
+    def switch(self) -> None:
+        """Compile native code for this call and all later ones. If that fails, NumPy goes on, and a warning says so."""
+        native: Any = None
+        self.undecided = False  # other threads go on with NumPy
+        try:
+            native = self.compile_native() if compiler(quietly=True) else None
+        except BaseException as error:
+            if not isinstance(error, Exception) or interrupts(error):  # Ctrl-C or a time limit: the next call compiles
+                self.undecided = True
+                raise
+            warn_no_compiler(f"{type(error).__name__}: {error}")
+        if getattr(native, "library", None) is not None:
+            self.program = native
+        else:
+            self.numpy_calls, self.why = inf, "there is no C++ compiler that works, or it could not compile this graph"
+
+    @property
+    def way(self) -> str:
+        n, now = self.numpy_calls, f" if there is a C++ compiler (calls until now: {self.calls:,})"
+        calls = "all calls" if n == inf else f"calls 1 to {n:,}, native code the calls from {n + 1:,} on"
+        return f"NumPy runs {calls}{now if self.undecided and n < inf else ''}, because {self.why}"
+
+
+def replaceable_calls(steps: Iterable[ProgramStep]) -> tuple[int, int]:
+    """The number of NumPy calls in a run that C++ can replace, and the bytes that they read and write.
+
+    Matrix products do not count: BLAS computes them in both programs. The body of a while loop counts once.
+    """
+    calls = moved = 0
+    for step in steps:
+        op, times, inner = getattr(step.node, "op", None), 1, (0, 0)
+        if step.loop is not None:
+            times, inner = -(-step.loop.length // step.loop.rows), replaceable_calls(step.loop.plan.steps)
+        elif isinstance(op, Control):
+            times = op.steps([x.spec for x in step.node.inputs]) if isinstance(op, Scan) else 1
+            inner = sum(len(g.nodes) for g in op.graphs), sum(map(bytes_moved, op.graphs))
+        elif isinstance(step.does, np.ufunc | ReduceStep) or step.does is np.copyto:
+            inner = 1, sum(v.nbytes for v in step.operands)
+        calls, moved = calls + times * inner[0], moved + times * inner[1]
+    return calls, moved
