@@ -159,12 +159,12 @@ def to_signed(value: Any) -> Any:
     return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
 
 
-def method_like(call: AtenCall) -> Any:
-    """minigrad's method for the same op, as a function of the operands."""
+def method_like(call: AtenCall, x: Any, *xs: Any) -> Any:
+    """The result of minigrad's method for the same op. Raises an error of any kind if there is none."""
     defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
     others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
-    options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
-    return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
+    options = {k: given for k in defaults if k in others and (given := others.pop(k)) != defaults[k]}
+    return getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
 
 
 def edge_of(x: Tensor) -> Edge:

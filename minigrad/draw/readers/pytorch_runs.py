@@ -24,9 +24,10 @@ from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Box
 from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
+from ..tensors import format_array
 from ..words import number
 from .pytorch_calls import preserve
-from .pytorch_run import content
+from .pytorch_run import array_of
 from .pytorch_tensors import memory_of, spec_of, tensors_in
 
 title = "torch.export: built first, run later"
@@ -43,7 +44,7 @@ def describe(x: Any) -> Box:
     if not isinstance(x, Tensor):
         return Box("", "constant", "", "", "", number(x), "")
     try:
-        return Box("", "leaf", "", "", spec_of(x), content([x.detach()])[0], "")
+        return Box("", "leaf", "", "", spec_of(x), format_array(array_of(x)), "")
     except (TypeError, ValueError):  # complex, sparse, empty, or on the meta device
         return Box("", "leaf", "", "", spec_of(x), "…", "")
 

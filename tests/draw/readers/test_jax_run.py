@@ -8,7 +8,6 @@ from minigrad.engine.base.errors import NoGradientError
 jax = pytest.importorskip("jax", reason="JAX is not installed: python -m pip install jax==0.10.2 adds these tests")
 jnp, lax = jax.numpy, jax.lax
 reader = pytest.importorskip("minigrad.draw.readers.jax")
-run_of = reader.run_of
 
 W, X = jax.random.normal(jax.random.key(0), (3, 3)), jax.random.normal(jax.random.key(1), (4, 3))
 x = X[0]
@@ -55,13 +54,12 @@ def floats(args):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients_and_value_are_jaxs_own_to_the_bit(name):
     f, *args = FUNCTIONS[name]
-    run = run_of(f, args, {})
-    run.replay()
+    run = reader.replay_of(f, args, {})
     own, expected = jax.value_and_grad(getattr(f, "__wrapped__", f), argnums=floats(args))(*args)
-    found = [run.grads[var] for var in run.places if var in run.active and run.boxes[run.places[var]].kind == "leaf"]
+    found = [run.arrays[box.id][1] for box in run.picture.boxes if box.kind == "leaf" and box.grad]
 
-    assert [y.tobytes() for y in map(np.asarray, found)] == [np.asarray(y).tobytes() for y in jax.tree.leaves(expected)]
-    assert np.asarray(run.values[run.end]).tobytes() == np.asarray(own).tobytes()
+    assert [y.tobytes() for y in found] == [np.asarray(y).tobytes() for y in jax.tree.leaves(expected)]
+    assert run.arrays[run.picture.output.id][0].tobytes() == np.asarray(own).tobytes()
 
 
 def test_boxes_have_the_names_signs_and_values_and_shares_the_rules():
