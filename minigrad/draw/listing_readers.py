@@ -21,7 +21,7 @@ from ..scalar.value import Constant, Value
 from ..scalar.value import history as values_before
 from .calls import Calls
 from .graphs import constant, is_constant, kind_of, node_label, own_name, pieces, whole
-from .listing import Entry, Listing, Path, Scope, entries_of
+from .listing import LONGEST, Entry, Listing, Path, Scope, entries_of
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 MOST_NUMBERS = 1_000_000  # in all values of a graph; larger graphs are not recomputed
-LONGEST_LINE = 60  # characters
 
 
 # -- graphs that ran --------------------------------------------------------------------------------------------------
@@ -202,14 +201,14 @@ def line_of(at: Place | None) -> str:
         return ""
     is_file = spot(at.file, at.line).startswith(at.file)  # not a notebook cell, whose file name depends on the kernel
     where = f"of {PurePath(at.file).name}" if is_file else "of a cell"
-    source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST_LINE)
+    source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST)
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
 
 
 def output_title(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
     """The names of the outputs, or descriptions if they have none."""
     found = [entry.name or entry.headline for entry in entries if any(entry.thing is end for end in ends)]
-    return shorten(join_names(found), LONGEST_LINE) if found else "a graph"
+    return shorten(join_names(found), LONGEST) if found else "a graph"
 
 
 # -- the scalar engine ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax import array_of, bind
-from .jaxpr import array_names, function_of, is_jaxpr, names_of, open_jaxpr, spec_of, static_arguments
+from .jaxpr import array_names, branch_scopes, function_of, is_jaxpr, names_of, open_jaxpr, spec_of, static_arguments
 
 CALLS = "jit", "custom_jvp_call", "custom_vjp_call"
 title = "jaxpr: built first, run later"
@@ -129,7 +129,7 @@ def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) 
     run.box_of.update(dict.fromkeys(eqn.outvars, box))
     run.prints[box] = printed.getvalue()
     if branches := eqn.params.get("branches"):
-        labels = ["false", "true"] if len(branches) == 2 else [f"branch {i}" for i in range(len(branches))]
+        labels = [scope.label for scope in branch_scopes(branches)]
         signs = {label: [*map(sign_with_numbers, open_jaxpr(branch).eqns)] for label, branch in zip(labels, branches)}
         run.add_branches(box, labels[int(xs[0])], dict(reversed(signs.items())))
 

@@ -2,15 +2,16 @@
 
     operands → inputs of the inner graph → its ops → the op     like minigrad's own loops: ../subgraphs.py
 
-A reader describes every op by a `NamedOp`; `OpEntries` sorts the ops and puts them into scopes.
+A reader describes every op by a `NamedOp`; `OpEntries` sorts the ops and puts them into scopes. A name is any key that
+the framework has for a value: the name of a tensor, a variable of a jaxpr, a node of torch.fx.
 """
 
 from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from typing import Any
@@ -23,100 +24,129 @@ KINDS = {
 }  # fmt: skip
 PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
 FEW = 6  # a constant with more numbers shows none of them
-LONGEST = 60  # characters
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
 ARRAY = re.compile(r"\b(?:bool|pred|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
-Values = ChainMap[str, Entry]
+Values = ChainMap[Any, Entry]
 
 
 @dataclass
 class NamedOp:
     """An op or a leaf.
 
-    entry      the op's entry, without inputs and scopes; a leaf whose path is None is drawn where its users are
-    inputs     names of the values that the op reads; "" for an operand that is left out
+    entry      its entry, without inputs and scopes; a leaf whose path is None is drawn where its users are. None for a
+               call that is only a group: its results are those of its part
+    inputs     names of the values that the op itself reads; "" for an operand that is left out
     outputs    names of the values that the op makes
-    scopes     the scopes around the op; scopes with equal `thing` are one. The last scope of an op with parts is the op
-    parts      the graphs in the op, such as branches
+    around     the scopes that its name tells; those of which a label occurs further outside are left out
+    scopes     the scopes inside these; if the op has parts, the last one is the op
+    parts      the graphs in the op, such as branches; the op also reads their results
+
+    Scopes in the same place with the same `thing` are one. An entry may stand in place of a name.
     """
 
-    entry: Entry
-    inputs: Sequence[str] = ()
-    outputs: Sequence[str] = ()
+    entry: Entry | None
+    inputs: Sequence[Any] = ()
+    outputs: Sequence[Any] = ()
+    around: Sequence[Scope] = ()
     scopes: Sequence[Scope] = ()
     parts: Sequence[NamedGraph] = ()
 
 
 @dataclass
 class NamedGraph:
-    """A graph.
+    """A graph. Its inputs are leaves among its ops.
 
-    inputs     name of an input → the symbol it is shown with: carry, row, input
-    label      of the graph's scope, such as then_branch; "" if its ops are in the scope of the op around the graph
+    ops         a generator, if they are many: a function that is called twice is described twice
+    outputs     names of its results; "" for a result that is no value
+    operands    name of an input → the value outside that the input stands for, if it is called with one
+    symbols     name of an input → the symbol that it is shown with: carry, row, input; otherwise, only its operand is
+    scope       the graph's scope, such as then_branch; None if its ops are in the scope of the op around the graph
     """
 
-    inputs: Mapping[str, str]
-    ops: Sequence[NamedOp]
-    outputs: Sequence[str]
-    label: str = ""
+    ops: Iterable[NamedOp]
+    outputs: Sequence[Any]
+    operands: Mapping[Any, Any] = field(default_factory=dict)
+    symbols: Mapping[Any, str] = field(default_factory=dict)
+    scope: Scope | None = None
 
 
 class OpEntries(EntryList):
-    """The entries of a graph and of all graphs in it."""
+    """The entries of graphs and of all graphs in them."""
 
-    def __init__(self, graph: NamedGraph) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.scopes: dict[tuple[Path, Any], Scope] = {}
-        for number in {self.add(entry) for entry in self.read(graph, ChainMap(), (), {})}:
-            self.entries[number].facts += ("an output",)
 
-    def read(self, graph: NamedGraph, values: Values, path: Path, operands: Mapping[str, Entry]) -> list[Entry]:
-        """Add a graph's ops, and return its results' entries. `operands`: name of an input → the operand's entry."""
-        own = values.maps[0]
+    def read(self, graph: NamedGraph, outside: Values | None = None, path: Path = (), user: str = "") -> list[Any]:
+        """Add a graph's ops. Returns its results' entries.
+
+        outside    the values of the graphs around
+        user       the op that contains the graph
+        """
+        outside = ChainMap() if outside is None else outside
+        values = outside.new_child()
+        operands = {name: find(x, outside, user) for name, x in graph.operands.items() if x != ""}
         for op in graph.ops:
-            entry, name = op.entry, "".join(op.outputs[:1])
-            if name in operands:
-                entry.kind, entry.sign, entry.path = "op", graph.inputs[name], path
-                self.add(entry, [operands[name]])
-            elif entry.kind == "op":
-                self.add_op(op, values, path)
-            elif entry.path is not None:
-                entry.path = path
-                self.add(entry)
-            own.update(dict.fromkeys(op.outputs, entry))
-        for entry in own.values():
+            results: list[Any] = [op.entry]
+            name = next(iter(op.outputs), "")
+            if name in operands and name not in graph.symbols:
+                results = [operands[name]]
+            elif name in operands and op.entry is not None:
+                op.entry.kind, op.entry.sign, op.entry.path = "op", graph.symbols[name], path
+                self.add(op.entry, [operands[name]])
+            elif op.entry is None or op.entry.kind == "op":
+                results = self.add_op(op, values, path)
+            elif op.entry.path is not None:
+                op.entry.path = path
+            values.update(zip(op.outputs, results if op.entry is None else results * len(op.outputs)))
+        for entry in values.maps[0].values():
             self.add(entry)
-        return [find(name, values, "an output") for name in graph.outputs]
+        return [None if name == "" else find(name, values, "an output") for name in graph.outputs]
 
-    def add_op(self, op: NamedOp, values: Values, path: Path) -> None:
-        """Add the graphs in an op, then the op. They read its last operands; the op reads their results instead."""
-        user = f"{op.entry.sign} → {op.entry.name}"
-        operands = [find(name, values, user) if name else None for name in op.inputs]
-        op.entry.path = path = self.path(op, path)
-        own, results = len(operands), list[Entry]()
-        for part in op.parts:
-            own = max(0, len(operands) - len(part.inputs))
-            given = {name: x for name, x in zip(part.inputs, operands[own:]) if x is not None}
-            scope = (Scope("scope", part.label, PURPOSES.get(part.label, ""), part),) if part.label else ()
-            results += self.read(part, values.new_child(), path + scope, given)
-        self.add(op.entry, [*filter(None, operands[:own]), *results])
-
-    def path(self, op: NamedOp, path: Path) -> Path:
-        """The path of an op: its graph's path, then the op's scopes that are not in that path."""
+    def add_op(self, op: NamedOp, values: Values, path: Path) -> list[Any]:
+        """Add the graphs in an op, then the op. Returns the entry of the op, or those of its part's results."""
+        user = f"{op.entry.sign} → {op.entry.name}" if op.entry else ""
         outer = {scope.label for scope in path}
-        for scope in op.scopes:
-            if scope.label not in outer or (op.parts and scope is op.scopes[-1]):
-                path += (self.scopes.setdefault((path, scope.thing), scope),)
-        return path
+        for scope in (*(scope for scope in op.around if scope.label not in outer), *op.scopes):
+            path += (self.scopes.setdefault((path, scope.thing or scope), scope),)
+        operands, results = [find(x, values, user) for x in op.inputs if x != ""], list[Any]()
+        for part in op.parts:
+            results += self.read(part, values, (*path, part.scope) if part.scope else path, user)
+        if op.entry is None:
+            return results
+        op.entry.path = path
+        self.add(op.entry, [*operands, *(x for x in results if x is not None)])
+        return [op.entry]
 
 
-def find(name: str, values: Values, user: str) -> Entry:
+def entries_of(graph: NamedGraph) -> list[Entry]:
+    """The entries of a graph; those of its results say that they are outputs."""
+    reader = OpEntries()
+    for number in {reader.add(entry) for entry in reader.read(graph)}:
+        reader.entries[number].facts += ("an output",)
+    return reader.entries
+
+
+def find(name: Any, values: Values, user: str) -> Entry:
     """The entry of the value with this name. Raises ValueError if there is none."""
     try:
-        return values[name]
+        return name if isinstance(name, Entry) else values[name]
     except KeyError:
         message = f"{user} reads {name!r}, but no input, constant or earlier op has this name"
         raise ValueError(message) from None
+
+
+def part_of(
+    label: str,
+    thing: Any,
+    ops: Sequence[NamedOp],
+    outputs: Sequence[str],
+    symbols: Mapping[str, str],
+    xs: Sequence[str],
+) -> NamedGraph:
+    """A graph that an op calls with the last of its operands xs. `symbols` has all inputs of the graph."""
+    scope = Scope("scope", label, PURPOSES.get(label, ""), thing) if label else None
+    return NamedGraph(ops, outputs, dict(zip(symbols, xs[max(0, len(xs) - len(symbols)) :])), symbols, scope)
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
