@@ -133,16 +133,17 @@ class Picture:
         return Picture(boxes, arrows, self.ends)
 
 
+@dataclass
 class PictureBuilder:
     """The boxes and arrows of a picture, added op by op.
 
+    boxes     id → box
     box_of    a value of the graph → the id of its box
     """
 
-    def __init__(self) -> None:
-        self.boxes: dict[str, Box] = {}
-        self.arrows: list[Arrow] = []
-        self.box_of: dict[Any, str] = {}
+    boxes: dict[str, Box] = field(default_factory=dict)
+    arrows: list[Arrow] = field(default_factory=list)
+    box_of: dict[Any, str] = field(default_factory=dict)
 
     def add_box(self, box: Box, values: Iterable[Any] = ()) -> str:
         """Add the box of some values. Returns its id."""

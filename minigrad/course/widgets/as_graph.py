@@ -67,12 +67,12 @@ class AsGraph:
         self.is_new = self.count > before
         self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []
         self.run = traces.run(*args)
-        refuse_large("StaticVsDynamic", Picture((*self.run.boxes,), ()), LARGEST)
+        refuse_large("StaticVsDynamic", self.run.picture(), LARGEST)
         self.result = join_names([format_value(x, left.framework) for x in self.run.results])
         self.line = self.lines_of(left.moments)
         self.taken = {box: f"{branch} of r{box}" for box, branch in self.run.taken.items()}
-        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.boxes}
-        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.boxes)
+        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.boxes.values()}
+        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.boxes.values())
         self.picture = Picture(tuple(boxes), tuple(self.run.arrows))
         self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
@@ -94,7 +94,7 @@ class AsGraph:
         if not self.is_new or not self.run.drops or self.run.inner:
             return []
         built = {*self.line.values()}
-        ops = [box for box in left.boxes if box.kind == "op"]
+        ops = [box for box in left.boxes.values() if box.kind == "op"]
         gone = [box for box in ops if left.line[f"l{box.id}"] not in built]
         is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
         return [replace(box, id=f"not {box.id}", name="", value="") for box in gone if is_all]
@@ -116,7 +116,7 @@ class AsGraph:
         for moment in moments:
             made = [x for x in self.run.order if x not in found and self.run.lines.get(x, 0) in moment.made_at]
             found |= dict.fromkeys(made[: len(moment.values)], moment.line)
-        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes}
+        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes.values()}
 
     def explain_no_box(self, moment: LineRun) -> str:
         """Words for a line that adds no box: it may add nothing, or the graph may have its boxes already."""

@@ -81,7 +81,7 @@ def watch(saw: Saw) -> AbstractContextManager[Any]:
     return watching(OpWatcher(report))
 
 
-class OwnTraces:
+class Traces:
     """A function, its traces, and what the last run of one of them computed."""
 
     trace_count = property(lambda self: self.traced.trace_count)
@@ -97,7 +97,7 @@ class OwnTraces:
         graph = trace.graph
         outputs = [y for y in graph.outputs if y is not None]
         picture, box_of = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
-        run = StaticRun([*picture.boxes], [*picture.arrows], drops=True)
+        run = StaticRun(arrows=[*picture.arrows], drops=True)
         for node in (x for x in graph.nodes if x in box_of and whole(x) is x):
             box = box_of[node]
             run.order += [box] * bool(node.inputs)
@@ -124,11 +124,8 @@ class OwnTraces:
         edited = {edit.input: results[edit.result] for edit in trace.edits}
         found = {"argument": [edited.get(i, x) for i, x in enumerate(arrays)], "result": results}
         run.results = [result_at(at, found) for at in trace.places]
-        run.boxes = [replace(box, value=values.get(box.id, box.value)) for box in picture.boxes]
+        run.boxes = {box.id: replace(box, value=values.get(box.id, box.value)) for box in picture.boxes}
         return run
-
-
-Traces = OwnTraces
 
 
 def format_results(node: Node, y: Any, read: set[int]) -> str:

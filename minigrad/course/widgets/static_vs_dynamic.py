@@ -185,7 +185,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
 
 def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     """The cut after the last line."""
-    boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
+    boxes = pluralize(sum(box.kind == "op" for box in left.boxes.values()), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())

@@ -80,7 +80,7 @@ def sign_of(name: str, params: Any) -> str:
     return SIGNS.get(name, name.strip("_").removeprefix("reduce_"))
 
 
-class JaxprTraces:
+class Traces:
     """A function and its jaxprs."""
 
     trace_count = property(lambda self: len(self.jaxprs))
@@ -104,15 +104,12 @@ class JaxprTraces:
         values = [*closed.consts, *map(jax.numpy.asarray, given)]
         known = [*(captured.get(id(x), "constant") for x in closed.consts), *names_of(closed, closed.jaxpr.invars)]
         env = dict(zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values))
-        run = StaticRun(box_of={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
+        run = StaticRun(unused={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
         for eqn in closed.jaxpr.eqns:
             add_equation(run, env, eqn, code_of(self.f))
         with redirect_stdout(StringIO()):
             run.results = jax.tree.leaves(self.jit(args)(*args))
         return run
-
-
-Traces = JaxprTraces
 
 
 def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) -> None:
@@ -125,8 +122,8 @@ def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) 
     operands = [describe(x) if isinstance(var, Literal) else var for var, x in zip(eqn.invars, xs)]
     frames = eqn.source_info.traceback.frames if eqn.source_info.traceback else ()
     line = own_line([(frame.file_name, frame.line_num) for frame in reversed(frames)], code)
-    box = run.add_op(sign_of(eqn.primitive.name, eqn.params), [*map(describe, ys)], operands, line)
-    run.box_of.update(dict.fromkeys(eqn.outvars, box))
+    sign = sign_of(eqn.primitive.name, eqn.params)
+    box = run.run_op(sign, eqn.outvars, [*map(describe, ys)], operands, line)
     run.prints[box] = printed.getvalue()
     if branches := eqn.params.get("branches"):
         labels = [scope.label for scope in branch_scopes(branches)]

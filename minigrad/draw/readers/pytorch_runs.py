@@ -101,7 +101,7 @@ def copies(args: Sequence[Any]) -> Any:
     return tree_map_only(Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), tuple(args))
 
 
-class ExportTraces:
+class Traces:
     """A function, and its exported programs: one for each list of shapes, dtypes and other arguments."""
 
     def __init__(self, f: Any):
@@ -127,9 +127,6 @@ class ExportTraces:
             runner = GraphRunner(module, self.f)
             runner.found.results = copies(leaves(runner.run(*given)))
         return runner.found
-
-
-Traces = ExportTraces
 
 
 @contextmanager
@@ -162,23 +159,22 @@ class GraphRunner(fx.Interpreter):
         if is_part:
             box_of[node] = box_of[before]
         elif node.op == "call_function" and [*tensors_in(y)]:
-            box_of[node] = self.add_op(node, [describe(x) for x in tensors_in(y)])
+            self.add_op(node, [describe(x) for x in tensors_in(y)])
         elif isinstance(y, Tensor):
             name = node.name if node.op == "placeholder" else self.names.get(memory_of(y), node.name)
-            box_of[node] = replace(describe(y), name=name)
+            self.found.unused[node] = replace(describe(y), name=name)
         return y
 
-    def add_op(self, node: fx.Node, results: list[Box]) -> str:
+    def add_op(self, node: fx.Node, results: list[Box]) -> None:
         sign, xs = operands_of(node)
-        operands = [x if x in self.found.box_of else describe(x) for x in xs if not self.is_graph(x)]
-        box = self.found.add_op(sign, results, operands, self.line_of(node))
+        operands = [x if isinstance(x, fx.Node) else describe(x) for x in xs if not self.is_graph(x)]
+        box = self.found.run_op(sign, [node], results, operands, self.line_of(node))
         if sign == "set_grad_enabled":
             self.found.inner[box] = {*map(self.line_of, cast(Any, self.env[xs[0]]).graph.nodes)}
         if sign == "cond":
             test, *graphs = map(self.env.get, cast(Any, node.args[:3]))
             signs = dict(zip(("true", "false"), map(signs_of, graphs)))
             self.found.add_branches(box, str(bool(test)).lower(), signs)
-        return box
 
     def line_of(self, node: fx.Node) -> int:
         frames = re.findall(r'File "(.+)", line (\d+)', node.stack_trace or "")

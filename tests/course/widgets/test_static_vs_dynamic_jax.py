@@ -53,8 +53,8 @@ def test_values_and_results_are_those_of_jax_to_the_bit():
     assert np.array_equal(left.recording.result, road(TWO, False))
     assert len(run.order) == len(jaxpr.eqns)
     assert {*left.line.values()} < {*run.lines.values()}
-    shown = [(box.kind, box.op, box.value) for box in run.boxes if box.op != "debug_print"]
-    assert [(box.kind, box.op, box.value) for box in left.boxes] == shown
+    shown = [(box.kind, box.op, box.value) for box in run.boxes.values() if box.op != "debug_print"]
+    assert [(box.kind, box.op, box.value) for box in left.boxes.values()] == shown
 
 
 def test_an_if_on_an_array_is_refused_and_its_line_is_marked():
