@@ -3,6 +3,7 @@
 minigrad's own are in course/widgets/own_runs.py; those of other frameworks are in readers/*_runs.py. Each module has
 
     title               the title of the panel with the static graph
+    branch              its function for an if on a tensor, such as torch.cond, if tracing needs one
     is_tensor(x)        whether x is one of its tensors
     describe(x)         a box for a tensor or a number, without id and name
     names(f)            id of each tensor that f can reach → its name

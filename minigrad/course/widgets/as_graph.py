@@ -30,7 +30,8 @@ class TraceError(Exception):
     line    the line that cannot be traced; 0 if it is unknown
     """
 
-    def __init__(self, error: Exception, code: CodeType):
+    def __init__(self, error: Exception, code: CodeType, branch: str):
+        """branch    the framework's function for an if on a tensor"""
         name, message = type(error).__name__, str(error)
         frames = [(frame.filename, frame.lineno or 0) for frame in extract_tb(error.__traceback__)]
         if message.startswith("in user code:"):  # AutoGraph's own traceback
@@ -40,7 +41,9 @@ class TraceError(Exception):
             message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
         self.line = own_line(frames, code)
         at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
-        super().__init__(at * (self.line > 0 and bool(NEEDS_VALUE.match(name))) + (message or name))
+        is_known = self.line > 0 and bool(NEEDS_VALUE.match(name))
+        advice = f". An if on a tensor can be traced as {branch}(condition, f, g, …)"
+        super().__init__(at * is_known + (message or name) + advice * is_known)
 
 
 class AsGraph:
@@ -62,7 +65,7 @@ class AsGraph:
             with redirect_stdout(PrintRecorder(events, getattr(traces, "user_line", None))):
                 traces.trace_for(*args)
         except Exception as error:  # raised by the learner's code or by the framework: the widget shows it
-            raise TraceError(error, code) from error
+            raise TraceError(error, code, getattr(left.framework, "branch", "")) from error
         self.count = traces.trace_count
         self.is_new = self.count > before
         self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []

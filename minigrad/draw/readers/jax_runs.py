@@ -20,10 +20,20 @@ from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax import array_of, bind
-from .jaxpr import array_names, branch_scopes, function_of, is_jaxpr, names_of, open_jaxpr, spec_of, static_arguments
+from .jaxpr import (
+    array_names,
+    branch_scopes,
+    function_of,
+    is_jaxpr,
+    names_of,
+    open_jaxpr,
+    spec_of,
+    static_arguments,
+    symbol_of,
+)
 
 CALLS = "jit", "custom_jvp_call", "custom_vjp_call"
-title = "jaxpr: built first, run later"
+title, branch = "jaxpr: built first, run later", "jax.lax.cond"
 
 
 def is_tensor(x: Any) -> bool:
@@ -77,7 +87,7 @@ def sign_of(name: str, params: Any) -> str:
         name = inside.pop() if len(inside) == 1 else params["name"]
     elif calls:
         name = function_of(calls[0]) or name
-    return SIGNS.get(name, name.strip("_").removeprefix("reduce_"))
+    return symbol_of(SIGNS.get(name, name.strip("_").removeprefix("reduce_")), params)
 
 
 class Traces:

@@ -115,7 +115,7 @@ class JaxprReader:
             scope = Scope("module", function, name, eqn)
             yield NamedOp(None, (), eqn.outvars, (), [*scopes, scope], [self.graph(parts[0], inputs)])
             return
-        about, found = eqn.params, node("op", name, eqn.outvars, eqn)
+        about, found = eqn.params, node("op", symbol_of(name, eqn.params), eqn.outvars, eqn)
         said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in IN_SPEC and not callable(x))
         found.facts = tuple(f"{key} {text}" for key, text in said if text not in DEFAULTS and len(text) <= LONGEST)
         found.line = line_at(eqn)
@@ -174,6 +174,11 @@ def callee(eqn: Any) -> str:
     part = open_jaxpr(parts[0])
     is_call = (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
     return is_call * (function_of(part) or str(eqn.primitive.name))
+
+
+def symbol_of(name: str, params: Mapping[str, Any]) -> str:
+    """The name of a primitive; for a power, its exponent: ^3."""
+    return f"^{params['y']}" if name == "integer_pow" else name
 
 
 def branch_scopes(parts: Sequence[Any]) -> list[Scope]:

@@ -133,7 +133,7 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
 
     name, earlier, refused = name_of(f), len(graph_break_reasons), counters["unimplemented"].copy()
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with preserve(f, args) as modules:
+    with preserve(f, args) as (modules, _):
         runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._jit_internal import boolean_dispatched
 from torch.autograd.graph import get_gradient_edge
 
 from ...engine.base.errors import NoGradientError
@@ -130,8 +131,8 @@ def options_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> lis
 def argument_names(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[str]:
     """The names of the positional arguments of a function of PyTorch; () if they are unknown."""
     try:
-        if isfunction(func):
-            return parameters_of(func)
+        if isfunction(func):  # max_pool2d(*args) chooses one of two functions with named arguments
+            return parameters_of(boolean_dispatched.get(func, {}).get("if_false", func))
         if not isinstance(func, torch._ops.OpOverload):
             name = re.sub(r"^__(\w+)__$", r"\1", func.__name__)
             overload = torch._C._jit_resolve_packet(f"aten::{name}", *args, **kwargs)

@@ -128,9 +128,9 @@ class FunctionRun:
         self.values |= zip([x.ref() for x in (*given, *made)], (*args, *(run(*args) if made else ())))
         for op in graph.get_operations():
             if op.type == "Identity":
-                known: dict[Any, Any]
-                for known in (self.found.box_of, self.found.unused):
-                    known |= {op.outputs[0].ref(): known[x.ref()] for x in op.inputs if x.ref() in known}
+                found: Any
+                for found in (self.found.box_of, self.found.unused):
+                    found |= {op.outputs[0].ref(): found[x.ref()] for x in op.inputs if x.ref() in found}
             elif op.type in ("Placeholder", "Const", "ReadVariableOp"):
                 self.add_leaf(op)
             elif op.type not in ("NoOp", "StringFormat"):

@@ -63,7 +63,12 @@ def test_an_if_on_an_array_is_refused_and_its_line_is_marked():
     assert (
         "cannot be traced: line 3 needs a value, and no value exists while tracing. TracerBoolConversion" in last["say"]
     )
+    assert last["say"].endswith("An if on a tensor can be traced as jax.lax.cond(condition, f, g, …)")
     assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}"]}
+
+
+def test_a_power_shows_its_exponent_on_both_sides():
+    assert all(">^3<" in panel["html"] for panel in StaticVsDynamic(lambda x: x**3, ONE).film["panels"][1:])
 
 
 def test_arguments_and_results_may_be_no_arrays():

@@ -305,10 +305,13 @@ def test_no_gradient_is_needed():
         assert signs(nn.Linear(2, 2), torch.ones(1, 2)) == ["linear"]
 
 
-def test_a_result_that_pytorch_does_not_announce_is_marked():
-    view = GraphView(torch.vmap(torch.sin), torch.ones(3), names={})
+@pytest.mark.parametrize("f", [torch.vmap(torch.sin), torch.func.jacrev(lambda x: (x * x).sum())])
+def test_a_value_that_pytorch_does_not_announce_is_marked(f):
+    """An operand that jacrev made had no arrow and no note."""
+    x, held = torch.ones(3), [torch.ones(3)]
 
-    assert "does not report" in view.notes[0]
+    assert "does not report" in GraphView(f, x, names={}).notes[0]
+    assert not GraphView(lambda x: x * held[0], x, names={}).notes
 
 
 @table(
@@ -316,6 +319,7 @@ def test_a_result_that_pytorch_does_not_announce_is_marked():
     [
         (lambda x: x.max(1)[0], "dim=1"), (lambda x: x.view(4, 1), "4, 1"), (lambda x: x.pow(2), "exponent=2"),
         (lambda x: F.softmax(x, 0), "dim=0, _stacklevel=3"), (lambda x: torch.cat([x, x], 1), "dim=1"),
+        (lambda x: F.max_pool1d(x, 2), "kernel_size=2, padding=0, dilation=1, ceil_mode=False, retu…"),
         (lambda x: 1 - x, "1"), (lambda x: torch.ops.aten.sum.dim_IntList(x, [0], True), "dim=[0], keepdim=True"),
     ],
 )  # fmt: skip
