@@ -33,7 +33,7 @@ from .nested import NamedGraph, NamedOp, OpEntries
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)
 DEFAULTS = "None", "False", "()"  # parameters with these values are not shown
-IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that the spec shows already
+SHOWN = "shape", "new_sizes", "new_dtype", "preferred_element_type", "y"  # parameters that spec or symbol show already
 
 
 def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listing:
@@ -116,7 +116,7 @@ class JaxprReader:
             yield NamedOp(None, (), eqn.outvars, (), [*scopes, scope], [self.graph(parts[0], inputs)])
             return
         about, found = eqn.params, node("op", symbol_of(name, eqn.params), eqn.outvars, eqn)
-        said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in IN_SPEC and not callable(x))
+        said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in SHOWN and not callable(x))
         found.facts = tuple(f"{key} {text}" for key, text in said if text not in DEFAULTS and len(text) <= LONGEST)
         found.line = line_at(eqn)
         if name in ("cond", "scan", "while"):
