@@ -26,7 +26,7 @@ from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import kind_of_value, reads_of, value_names
-from .subgraphs import NestedEntries
+from .subgraphs import NodeReader
 from .tensors import format_array, read_by, values_of
 from .words import join_names, number, shorten
 
@@ -138,7 +138,7 @@ def listing_of_nodes(
             path = calls.path(births.get(name_of(node), 0))
         return static(node, node_label(node, names, read), path, read.get(node, ()))
 
-    entries = NestedEntries(entry, static, names, read).entries(ops or outputs)
+    entries = NodeReader(entry, static, names, read).entries(ops or outputs)
     return Listing(output_title(entries, [whole(y) for y in outputs]), entries)
 
 
@@ -158,7 +158,7 @@ def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -
         return found
 
     ops = [node for node in order if node.inputs or node not in read]
-    return Listing("all that was built so far", NestedEntries(entry, static, names, results).entries(ops))
+    return Listing("all that was built so far", NodeReader(entry, static, names, results).entries(ops))
 
 
 def static(node: Node, name: str, path: Path | None, results: Sequence[Node] = ()) -> Entry:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ...engine.core.node import Place
 from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
+from ..nested import NamedGraph, NamedOp, OpEntries, bytes_of
 from ..subgraphs import WORDS
 from ..words import shorten
-from .nested import NamedGraph, NamedOp, OpEntries, bytes_of
 
 HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # the first line of a computation
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")

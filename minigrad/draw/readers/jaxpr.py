@@ -24,11 +24,11 @@ from ...engine.core.node import Place
 from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..names import names_in, variables_of
+from ..nested import NamedGraph, NamedOp, OpEntries
 from ..subgraphs import WORDS
 from ..tensors import format_array
 from . import refuse_missing_arguments
 from .hlo import ITEM, give_name
-from .nested import NamedGraph, NamedOp, OpEntries
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)

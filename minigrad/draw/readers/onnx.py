@@ -18,9 +18,9 @@ from google.protobuf.message import DecodeError
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from ..listing import LONGEST, Entry, Listing, Scope
+from ..nested import FEW, KINDS, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, part_of, spec_text
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import FEW, KINDS, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, part_of, spec_text
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # a frame of a stack trace
 Specs = ChainMap[str, str]  # name of a value → its spec; "" if it is unknown

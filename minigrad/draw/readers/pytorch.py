@@ -22,9 +22,9 @@ from ...engine.base.pytree import leaves
 from ...engine.core.node import Place
 from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of, output_title
+from ..nested import NamedGraph, NamedOp, OpEntries
 from ..words import pluralize, shorten
 from . import name_of, refuse_missing_arguments
-from .nested import NamedGraph, NamedOp, OpEntries
 from .pytorch_aten import op_name, options_of
 from .pytorch_calls import LIBRARY, CallRecorder, listing_of_call, preserve
 from .pytorch_run import replay_of as replay_of

@@ -18,9 +18,9 @@ from tensorflow.python.framework.function_def_to_graph import function_def_to_gr
 from ...engine.core.node import Place, place
 from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
+from ..nested import FEW, KINDS, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, part_of, spec_text
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import FEW, KINDS, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, part_of, spec_text
 
 LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # folders without user code
 
@@ -91,9 +91,10 @@ class GraphReader:
         kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
         parts = {op.name: self.parts(op) for op in ops}
         kinds |= {op.name: KINDS.get(base_type(op), "function") for op in ops if parts[op.name]}
+        scopes = {name: self.scope(name, kinds.get(name, "")) for op in ops for name in prefixes(op)}
         found = []
         for op in ops:
-            *around, own = [self.scope(name, kinds.get(name, "")) for name in prefixes(op)]
+            *around, own = [scopes[name] for name in prefixes(op)]
             inner, read = parts[op.name], [x.name for x in operands(op)]
             read = read[: len(read) - len(inner[-1].operands)] if inner else read
             named = [scope for scope in around if scope.of]

@@ -17,10 +17,10 @@ from tensorflow.python.util.tf_stack import extract_stack
 
 from ..listing_of import modules_of
 from ..names import names_in
+from ..nested import spec_text
 from ..picture import Box
 from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
 from ..tensors import format_array
-from .nested import spec_text
 from .tensorflow import GraphReader
 
 title = "tf.function: built first, run later"

@@ -1,6 +1,6 @@
-"""Graphs of other frameworks whose ops contain graphs: branches, loops and called functions.
+"""Graphs whose ops contain graphs: branches, loops and called functions.
 
-    operands → inputs of the inner graph → its ops → the op     like minigrad's own loops: ../subgraphs.py
+    operands → inputs of the inner graph → its ops → the op
 
 A reader describes every op by a `NamedOp`; `OpEntries` sorts the ops and puts them into scopes. A name is any key that
 the framework has for a value: the name of a tensor, a variable of a jaxpr, a node of torch.fx.
@@ -16,8 +16,8 @@ from functools import cache
 from math import prod
 from typing import Any
 
-from ..listing import Entry, EntryList, Path, Scope
-from ..words import join_names
+from .listing import Entry, EntryList, Path, Scope
+from .words import join_names
 
 KINDS = {
     "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
@@ -37,11 +37,12 @@ class NamedOp:
                call that is only a group: its results are those of its part
     inputs     names of the values that the op itself reads; "" for an operand that is left out
     outputs    names of the values that the op makes
-    around     the scopes that its name tells; those of which a label occurs further outside are left out
+    around     the scopes that its name tells; those of which a label occurs further outside are left out, and scopes in
+               the same place with the same `thing` are one
     scopes     the scopes inside these; if the op has parts, the last one is the op
     parts      the graphs in the op, such as branches; the op also reads their results
 
-    Scopes in the same place with the same `thing` are one. An entry may stand in place of a name.
+    An entry may stand in place of a name.
     """
 
     entry: Entry | None
@@ -73,8 +74,8 @@ class NamedGraph:
 class OpEntries(EntryList):
     """The entries of graphs and of all graphs in them."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, most: float | None = None) -> None:
+        super().__init__(most)
         self.scopes: dict[tuple[Path, Any], Scope] = {}
 
     def read(self, graph: NamedGraph, outside: Values | None = None, path: Path = (), user: str = "") -> list[Any]:
@@ -84,31 +85,31 @@ class OpEntries(EntryList):
         user       the op that contains the graph
         """
         outside = ChainMap() if outside is None else outside
-        values = outside.new_child()
         operands = {name: find(x, outside, user) for name, x in graph.operands.items() if x != ""}
+        values = outside.new_child({name: x for name, x in operands.items() if name not in graph.symbols})
         for op in graph.ops:
-            results: list[Any] = [op.entry]
-            name = next(iter(op.outputs), "")
-            if name in operands and name not in graph.symbols:
-                results = [operands[name]]
-            elif name in operands and op.entry is not None:
+            results, name = list[Any]([op.entry] * len(op.outputs)), next(iter(op.outputs), "")
+            if name in values.maps[0]:
+                continue
+            if op.entry is None or (op.entry.kind == "op" and name not in operands):
+                results = self.add_op(op, values, path)
+            elif name in operands:
                 op.entry.kind, op.entry.sign, op.entry.path = "op", graph.symbols[name], path
                 self.add(op.entry, [operands[name]])
-            elif op.entry is None or op.entry.kind == "op":
-                results = self.add_op(op, values, path)
             elif op.entry.path is not None:
-                op.entry.path = path
-            values.update(zip(op.outputs, results if op.entry is None else results * len(op.outputs)))
+                op.entry.path = (*path, *op.scopes)
+            values.update(zip(op.outputs, results))
         for entry in values.maps[0].values():
             self.add(entry)
         return [None if name == "" else find(name, values, "an output") for name in graph.outputs]
 
     def add_op(self, op: NamedOp, values: Values, path: Path) -> list[Any]:
-        """Add the graphs in an op, then the op. Returns the entry of the op, or those of its part's results."""
+        """Add the graphs in an op, then the op. Returns the entries of its results."""
         user = f"{op.entry.sign} → {op.entry.name}" if op.entry else ""
         outer = {scope.label for scope in path}
-        for scope in (*(scope for scope in op.around if scope.label not in outer), *op.scopes):
-            path += (self.scopes.setdefault((path, scope.thing or scope), scope),)
+        for scope in [scope for scope in op.around if scope.label not in outer]:
+            path += (self.scopes.setdefault((path, scope.thing), scope),)
+        path += tuple(op.scopes)
         operands, results = [find(x, values, user) for x in op.inputs if x != ""], list[Any]()
         for part in op.parts:
             results += self.read(part, values, (*path, part.scope) if part.scope else path, user)
@@ -116,7 +117,7 @@ class OpEntries(EntryList):
             return results
         op.entry.path = path
         self.add(op.entry, [*operands, *(x for x in results if x is not None)])
-        return [op.entry]
+        return [op.entry] * len(op.outputs)
 
 
 def entries_of(graph: NamedGraph) -> list[Entry]:
