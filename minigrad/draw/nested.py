@@ -89,7 +89,7 @@ class OpEntries(EntryList):
         values = outside.new_child({name: x for name, x in operands.items() if name not in graph.symbols})
         for op in graph.ops:
             results, name = list[Any]([op.entry] * len(op.outputs)), next(iter(op.outputs), "")
-            if name in values.maps[0]:
+            if name in operands and name not in graph.symbols:
                 continue
             if op.entry is None or (op.entry.kind == "op" and name not in operands):
                 results = self.add_op(op, values, path)

@@ -67,12 +67,10 @@ class StaticRun(PictureBuilder):
         box = x if isinstance(x, Box) else self.unused[x]
         return self.add_box(box, [x] * (box.kind == "leaf"))
 
-    def run_op(
-        self, sign: str, values: Iterable[Any], results: Sequence[Box], operands: Sequence[Any], line: int
-    ) -> str:
-        """Add the box of an op that made these values, and boxes of operands that have none yet. Returns its id."""
-        tails = [*map(self.place, operands)]
-        self.add_op(op_box(sign, results), values, tails)
+    def run_op(self, sign: str, keys: Iterable[Any], results: Sequence[Box], xs: Sequence[Any], line: int) -> str:
+        """Add the box of an op that made these values, and boxes of operands xs that have none. Returns its id."""
+        tails = [*map(self.place, xs)]
+        self.add_op(op_box(sign, results), keys, tails)
         self.order.append(id := next(reversed(self.boxes)))
         self.lines[id] = line
         return id

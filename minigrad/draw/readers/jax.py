@@ -25,16 +25,7 @@ from ..rules import Rule
 from ..words import join_names
 from . import hlo, name_of
 from .hlo import ITEM
-from .jaxpr import (
-    array_names,
-    callee,
-    is_jaxpr,
-    jaxpr_of,
-    listing_of_jaxpr,
-    names_of,
-    spec_of,
-    static_arguments,
-)  # fmt: skip
+from .jaxpr import array_names, callee, is_jaxpr, jaxpr_of, listing_of_jaxpr, names_of, spec_of, static_arguments
 from .replay import GraphReplay, OpRun, own_derivatives
 
 METHODS: dict[str, Callable[..., Any]] = {  # primitives that differ from minigrad's method of the same name

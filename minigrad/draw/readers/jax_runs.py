@@ -20,17 +20,7 @@ from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax import array_of, bind
-from .jaxpr import (
-    array_names,
-    branch_scopes,
-    function_of,
-    is_jaxpr,
-    names_of,
-    open_jaxpr,
-    spec_of,
-    static_arguments,
-    symbol_of,
-)
+from .jaxpr import array_names, branch_scopes, function_of, is_jaxpr, names_of, spec_of, static_arguments, symbol_of
 
 CALLS = "jit", "custom_jvp_call", "custom_vjp_call"
 title, branch = "jaxpr: built first, run later", "jax.lax.cond"
@@ -83,7 +73,7 @@ def sign_of(name: str, params: Any) -> str:
     """The symbol of a primitive; if it calls one function, the function's name. x * 2 is a jit around a primitive."""
     calls = [x for x in params.values() if is_jaxpr(x)] if name in CALLS else []
     if params.get("inline"):
-        inside = {eqn.primitive.name for eqn in open_jaxpr(calls[0]).eqns} - {"convert_element_type"}
+        inside = {eqn.primitive.name for eqn in calls[0].eqns} - {"convert_element_type"}
         name = inside.pop() if len(inside) == 1 else params["name"]
     elif calls:
         name = function_of(calls[0]) or name
@@ -137,7 +127,7 @@ def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) 
     run.prints[box] = printed.getvalue()
     if branches := eqn.params.get("branches"):
         labels = [scope.label for scope in branch_scopes(branches)]
-        signs = {label: [*map(sign_with_numbers, open_jaxpr(branch).eqns)] for label, branch in zip(labels, branches)}
+        signs = {label: [*map(sign_with_numbers, branch.eqns)] for label, branch in zip(labels, branches)}
         run.add_branches(box, labels[int(xs[0])], dict(reversed(signs.items())))
 
 

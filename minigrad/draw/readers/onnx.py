@@ -23,6 +23,7 @@ from ..tensors import format_array
 from ..words import join_names, number, shorten
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # a frame of a stack trace
+Body = GraphProto | FunctionProto
 Specs = ChainMap[str, str]  # name of a value → its spec; "" if it is unknown
 
 
@@ -77,15 +78,8 @@ class ModelReader:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.calls: list[str] = []  # the functions that are being read, outermost first
 
-    def graph(
-        self,
-        graph: GraphProto | FunctionProto,
-        specs: Specs,
-        operands: Sequence[str] = (),
-        label: str = "",
-        rows: int = 0,
-    ) -> NamedGraph:
-        """Describe a graph or a function. `rows`: how many of the last inputs are rows of a scan."""
+    def graph(self, graph: Body, specs: Specs, xs: Sequence[str] = (), label: str = "", rows: int = 0) -> NamedGraph:
+        """Describe a graph that an op calls with the last of its operands xs, of which the last `rows` are rows."""
         typed = [x for x in (*graph.input, *graph.value_info, *graph.output) if not isinstance(x, str)]
         specs.update((value.name, type_text(value.type)) for value in typed)
         stored = [initialiser(tensor, tensor.dims) for tensor in getattr(graph, "initializer", ())]
@@ -96,7 +90,7 @@ class ModelReader:
         sign = "carry" if isinstance(graph, GraphProto) else "input"
         signs = [sign] * (len(inputs) - rows) + ["row"] * rows
         ops = [*leaves, *(self.op(each, specs) for each in graph.node)]
-        return part_of(label, graph, ops, names_of(graph.output), dict(zip(inputs, signs)), operands)
+        return part_of(label, graph, ops, names_of(graph.output), dict(zip(inputs, signs)), xs)
 
     def function(self, function: FunctionProto, node: NodeProto, specs: Specs) -> NamedGraph:
         """The body of the function that a node calls. Raises ValueError if the function calls itself."""

@@ -28,17 +28,7 @@ from . import name_of, refuse_missing_arguments
 from .pytorch_aten import op_name, options_of
 from .pytorch_calls import LIBRARY, CallRecorder, listing_of_call, preserve
 from .pytorch_run import replay_of as replay_of
-from .pytorch_tensors import (
-    entry_of,
-    facts_of,
-    fill_values,
-    names_of,
-    node_of,
-    nodes_before,
-    saved_by,
-    spec_of,
-    tensors_in,
-)  # fmt: skip
+from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, node_of, nodes_before, saved_by, tensors_in
 
 FREED = "backward() has freed the saved tensors: run forward again, or use backward(retain_graph=True) to keep them."
 NO_GRAPH = (
@@ -77,7 +67,8 @@ def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
     """The graph behind some tensors. Raises TypeError for a tensor that has none."""
     names = names_of(namespace)
     if alone := [y for y in ys if not y.requires_grad]:
-        raise TypeError(f"{names.get(alone[0], 'a tensor')}, {spec_of(alone[0])}, has no graph: {NO_GRAPH}")
+        what = entry_of(alone[:1], name=names.get(alone[0], "a tensor"), thing=alone[0])
+        raise TypeError(f"{what.headline}, has no graph: {NO_GRAPH}")
     inputs = nodes_before([node_of(y) for y in ys])
     place = {node: i for i, node in enumerate(inputs)}
     tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # a Node → its tensor
@@ -116,11 +107,9 @@ def notes_on(entries: Sequence[Entry]) -> list[str]:
 def listing_of_program(x: Any) -> Listing:
     """The nodes of an exported program, or of a GraphModule of torch.fx."""
     is_module, given = isinstance(x, fx.GraphModule), getattr(x, "graph_signature", x)
-    reader, found = (
-        FxReader({} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers}),
-        OpEntries(),
-    )
-    found.read(reader.graph(x if is_module else x.graph_module))
+    names = {} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers}
+    found = OpEntries()
+    found.read(FxReader(names).graph(x if is_module else x.graph_module))
     return Listing("a graph of torch.fx" if is_module else "an exported program", found.entries)
 
 
@@ -133,8 +122,8 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
 
     name, earlier, refused = name_of(f), len(graph_break_reasons), counters["unimplemented"].copy()
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with preserve(f, args) as (modules, _):
-        runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
+    with preserve(f, args) as reach:
+        runs = CompiledRuns(CallRecorder(reach, f, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]

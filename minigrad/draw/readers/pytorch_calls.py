@@ -37,6 +37,7 @@ from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_o
 LIBRARY = *ENGINE, str(PurePath(torch.__file__).parent)  # folders without the user's code
 UNCHANGED = vars(Module()).keys() - {"_buffers", "_parameters"}  # attributes that every module has
 READING = "__bool__", "__float__", "__int__", "__index__", "item", "numpy", "tolist"
+Reach = tuple[dict[str, Module], dict[Tensor, None]]  # the modules by name, and the tensors, that a call can reach
 line_at = cache(line_of)
 HIDDEN = "A value comes from code that PyTorch does not report, such as NumPy, vmap or jacrev, so no arrow leads to it."
 READ = "Python reads values of a tensor, so no arrow leads to what it does with them: {}."
@@ -44,10 +45,10 @@ READ = "Python reads values of a tensor, so no arrow leads to what it does with 
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The operations that a call runs, up to its results. Raises TypeError if the call returns no tensor."""
-    with preserve(f, args) as (modules, held), ExitStack() as hooks:
+    with preserve(f, args) as (modules, tensors), ExitStack() as hooks:
         if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
             modules = {"": next(iter(modules.values()))}
-        call = CallRecorder(modules, f, args, namespace, held)
+        call = CallRecorder((modules, tensors), f, args, namespace)
         hooks.enter_context(torch.compiler.set_stance("force_eager"))
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
@@ -60,7 +61,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 
 
 @contextmanager
-def preserve(f: Any, args: Sequence[Any]) -> Iterator[tuple[dict[str, Module], dict[Tensor, None]]]:
+def preserve(f: Any, args: Sequence[Any]) -> Iterator[Reach]:
     """The modules, by name, and the tensors that a call f(*args) can reach. Restores afterwards what the call changes.
 
     These are the arguments, other tensors in reach, and the state of modules, optimisers and random generators. A
@@ -146,18 +147,16 @@ class CallRecorder(TorchFunctionMode):
     changes    memory → the number of the last entry that changed it in place
     """
 
-    def __init__(
-        self, modules: Mapping[str, Module], f: Any, args: Sequence[Any], namespace: Mapping[str, object],
-        held: Iterable[Tensor] = (),
-    ):  # fmt: skip
+    def __init__(self, reach: Reach, f: Any, args: Sequence[Any], namespace: Mapping[str, object]):
         super().__init__()
+        modules, tensors = reach
         keywords = f.keywords if isinstance(f, partial) else {}
         names = {id(x): name for x, name in names_of({**keywords, **namespace, **keywords}).items()}
         parts = [pair for at, module in modules.items() for pair in module.named_modules(prefix=at)]
         own = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
         self.own = {id(x): name for pairs in own for name, x in pairs}
         self.names = {**attributes(parts), **names, **self.own, **inputs_of(args)}
-        self.given = {*map(id, held), *self.names}
+        self.given = {*map(id, tensors), *self.names}
         self.labels = {id(part): at for at, part in parts}
         self.asked = place(LIBRARY)
         self.entries: list[Entry] = []

@@ -90,9 +90,8 @@ def order_of(y: Any, most: int, is_sum: bool) -> list[Any]:
     array_of(y)  # raises TypeError for a tensor without numbers
     before = nodes_before([edge_of(y).node])
     if len(before) > most:
-        raise ValueError(
-            f"a graph of {len(before):,} nodes is too large to step through: take a part of up to {most:,}"
-        )
+        what = f"a graph of {len(before):,} nodes is too large to step through"
+        raise ValueError(f"{what}: take a part of up to {most:,}")
     made = sorted(before, key=lambda node: node._sequence_nr())  # autograd's engine runs the ops from last to first
     return [*dict.fromkeys(x for node in made for x in (*before[node], node))]
 

@@ -76,9 +76,8 @@ def sign_and_operands(name: str, args: Sequence[Any], kwargs: Any) -> tuple[str,
     base = ALIKE.get(base, base[1:] if is_swapped else base)
     in_place = f"i{base}" if name.endswith("_") and not name.startswith("_") else base
     sign = SIGNS.get(in_place, SIGNS.get(base, base))
-    shown: list[Any] = [
-        x for x in tree_leaves([args, kwargs]) if isinstance(x, Tensor | fx.Node) and not is_parameter(x)
-    ]
+    leaves = tree_leaves([args, kwargs])
+    shown: list[Any] = [x for x in leaves if isinstance(x, Tensor | fx.Node) and not is_parameter(x)]
     if sign in BINARY and len(args) == 2:
         shown = [x for x in args if isinstance(x, Tensor | fx.Node | float | int)]
     return sign, shown[::-1] if is_swapped else shown

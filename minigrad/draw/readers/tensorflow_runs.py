@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 from tensorflow.compat import as_str
@@ -128,8 +128,7 @@ class FunctionRun:
         self.values |= zip([x.ref() for x in (*given, *made)], (*args, *(run(*args) if made else ())))
         for op in graph.get_operations():
             if op.type == "Identity":
-                found: Any
-                for found in (self.found.box_of, self.found.unused):
+                for found in cast(Any, (self.found.box_of, self.found.unused)):
                     found |= {op.outputs[0].ref(): found[x.ref()] for x in op.inputs if x.ref() in found}
             elif op.type in ("Placeholder", "Const", "ReadVariableOp"):
                 self.add_leaf(op)
