@@ -81,7 +81,7 @@ def watch(saw: Saw) -> AbstractContextManager[Any]:
     return watching(OpWatcher(report))
 
 
-class Traces:
+class OwnTraces:
     """A function, its traces, and what the last run of one of them computed."""
 
     trace_count = property(lambda self: self.traced.trace_count)
@@ -126,6 +126,9 @@ class Traces:
         run.results = [result_at(at, found) for at in trace.places]
         run.boxes = {box.id: replace(box, value=values.get(box.id, box.value)) for box in picture.boxes}
         return run
+
+
+Traces = OwnTraces
 
 
 def format_results(node: Node, y: Any, read: set[int]) -> str:

@@ -80,7 +80,7 @@ def sign_of(name: str, params: Any) -> str:
     return symbol_of(SIGNS.get(name, name.strip("_").removeprefix("reduce_")), params)
 
 
-class Traces:
+class JaxprTraces:
     """A function and its jaxprs."""
 
     trace_count = property(lambda self: len(self.jaxprs))
@@ -110,6 +110,9 @@ class Traces:
         with redirect_stdout(StringIO()):
             run.results = jax.tree.leaves(self.jit(args)(*args))
         return run
+
+
+Traces = JaxprTraces
 
 
 def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) -> None:

@@ -104,14 +104,15 @@ class ModelReader:
         self.calls.pop()
         return body
 
-    def op(self, node: NodeProto, specs: Specs) -> NamedOp:
-        """Describe a node and its subgraphs, or the function that it calls."""
+    def subgraphs(self, node: NodeProto, specs: Specs) -> list[NamedGraph]:
         rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs")
         inner = [(a.name, graph) for a in node.attribute for graph in subgraphs(a)]
-        parts = [self.graph(graph, specs.new_child(), node.input, name, rows) for name, graph in inner]
+        return [self.graph(graph, specs.new_child(), node.input, name, rows) for name, graph in inner]
+
+    def op(self, node: NodeProto, specs: Specs) -> NamedOp:
+        """Describe a node and its subgraphs, or the function that it calls."""
         function = self.functions.get((node.domain, node.op_type, node.overload))
-        if function is not None:
-            parts = [self.function(function, node, specs)]
+        parts = self.subgraphs(node, specs) if function is None else [self.function(function, node, specs)]
         results = [name for name in node.output if name]
         known = [spec for name in results if (spec := specs.get(name))]
         facts = [f"{what} {name}" for what, name in (("domain", node.domain), ("node", node.name)) if name]

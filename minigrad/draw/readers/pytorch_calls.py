@@ -211,8 +211,7 @@ class CallRecorder(TorchFunctionMode):
     def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
         """The entries that the results depend on, with names, values and what backward keeps; and notes."""
         needed = self.needed_by([self.number(y) for y in ys])
-        leaves = [self.results[n][0][0] for n in needed if self.entries[n].kind == "leaf"]
-        is_hidden = any(id(x) not in self.given for x in leaves)
+        is_hidden = any(self.entries[n].kind == "leaf" and id(self.results[n][0][0]) not in self.given for n in needed)
         place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else needed)}
         kept, current = set[int](), dict[int, Tensor]()
         for n, i in place.items():

@@ -100,7 +100,7 @@ def copies(args: Sequence[Any]) -> Any:
     return tree_map_only(Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), tuple(args))
 
 
-class Traces:
+class ExportTraces:
     """A function, and its exported programs: one for each list of shapes, dtypes and other arguments."""
 
     def __init__(self, f: Any):
@@ -126,6 +126,9 @@ class Traces:
             runner = GraphRunner(module, self.f)
             runner.found.results = copies(leaves(runner.run(*given)))
         return runner.found
+
+
+Traces = ExportTraces
 
 
 @contextmanager

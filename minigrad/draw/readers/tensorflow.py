@@ -87,12 +87,8 @@ class GraphReader:
     def part(self, graph: Any, label: str = "", sign: str = "", inputs: Sequence[str] = ()) -> NamedGraph:
         """Describe a graph. `sign`: the symbol of its inputs if an op calls it with `inputs`, otherwise ""."""
         ops = inputs_first(graph.get_operations())
-        counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
-        kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
-        parts = {op.name: self.parts(op) for op in ops}
-        kinds |= {op.name: KINDS.get(base_type(op), "function") for op in ops if parts[op.name]}
-        scopes = {name: self.scope(name, kinds.get(name, "")) for op in ops for name in prefixes(op)}
-        found = []
+        parts, found = {op.name: self.parts(op) for op in ops}, []
+        scopes = self.scopes(ops, parts)
         for op in ops:
             *around, own = [scopes[name] for name in prefixes(op)]
             inner, read = parts[op.name], [x.name for x in operands(op)]
@@ -101,6 +97,13 @@ class GraphReader:
             found.append(NamedOp(self.entry(op), read, [op.name], named, [own] * bool(inner), inner))
         symbols = {x.op.name: sign for x in getattr(graph, "inputs", ()) if sign}
         return part_of(label, graph, found, [y.op.name for y in getattr(graph, "outputs", ())], symbols, inputs)
+
+    def scopes(self, ops: Sequence[Any], parts: Mapping[str, Sequence[NamedGraph]]) -> dict[str, Scope]:
+        """Prefix of a name → its scope. An op with parts is a scope; a name scope has more than one op."""
+        counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
+        kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
+        kinds |= {op.name: KINDS.get(base_type(op), "function") for op in ops if parts[op.name]}
+        return {name: self.scope(name, kinds.get(name, "")) for op in ops for name in prefixes(op)}
 
     def parts(self, op: Any) -> list[NamedGraph]:
         """The functions that an op calls with its last inputs."""

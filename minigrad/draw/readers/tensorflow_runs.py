@@ -84,7 +84,7 @@ def operands_of(type: str, xs: Sequence[Any]) -> list[Any]:
     ]
 
 
-class Traces:
+class ConcreteTraces:
     """A function and its concrete functions."""
 
     def __init__(self, f: Any):
@@ -108,6 +108,9 @@ class Traces:
         return run
 
 
+Traces = ConcreteTraces
+
+
 def line_in(f: Any, stack: Any) -> int:
     """The line of f in a stack of TensorFlow, which knows what AutoGraph made of each line."""
     return own_line([(frame.filename, frame.lineno) for frame in stack.get_user_frames()], code_of(f)) if stack else 0
@@ -127,13 +130,16 @@ class FunctionRun:
         run = WrappedFunction(graph, VariableHolder()).prune(given, made)
         self.values |= zip([x.ref() for x in (*given, *made)], (*args, *(run(*args) if made else ())))
         for op in graph.get_operations():
-            if op.type == "Identity":
-                for found in cast(Any, (self.found.box_of, self.found.unused)):
-                    found |= {op.outputs[0].ref(): found[x.ref()] for x in op.inputs if x.ref() in found}
-            elif op.type in ("Placeholder", "Const", "ReadVariableOp"):
-                self.add_leaf(op)
-            elif op.type not in ("NoOp", "StringFormat"):
-                self.add_op(op, [y for y in op.outputs if y.consumers()] or op.outputs)
+            self.add(op)
+
+    def add(self, op: Any) -> None:
+        if op.type == "Identity":
+            for found in cast(Any, (self.found.box_of, self.found.unused)):
+                found |= {op.outputs[0].ref(): found[x.ref()] for x in op.inputs if x.ref() in found}
+        elif op.type in ("Placeholder", "Const", "ReadVariableOp"):
+            self.add_leaf(op)
+        elif op.type not in ("NoOp", "StringFormat"):
+            self.add_op(op, [y for y in op.outputs if y.consumers()] or op.outputs)
 
     def add_leaf(self, op: Any) -> None:
         """Make the box of an input, a constant or a variable that is read."""
