@@ -82,6 +82,14 @@ def test_a_slope_times_what_arrives_is_what_is_passed_on():
     ]  # fmt: skip
 
 
+def test_each_result_of_an_equation_has_its_gradient_and_an_operand_beside_a_number_its_slope():
+    """The gradient of the last result was shown, and no slope."""
+    run = reader.replay_of(lambda x: sum(n * y[0] for n, y in enumerate(jnp.split(x * 2, 3), 1)), [x], {})
+
+    assert [box.grad for box in run.picture.boxes if box.op == "split"] == ["1, 2 and 3"]
+    assert [share.slope for share in run.shares if share.arrow == "a1"] == ["[2, 2, 2]"]
+
+
 def test_a_function_that_is_called_is_one_box_by_its_name():
     run = reader.replay_of(lambda x: (jax.nn.relu(x) + sine(x)).sum(), [x], {})
 
