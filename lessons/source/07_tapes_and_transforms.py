@@ -672,8 +672,8 @@ def slope_in_jax(jax):
     """
     x, f32[], a leaf
     jvp: forward, 3 ops
-      integer_pow, f32[], y 3
-      integer_pow, f32[], y 2
+      ^3, f32[]
+      ^2, f32[]
       3
       mul, f32[]
     transpose(jvp): backward, 1 op

@@ -16,7 +16,7 @@ from ..engine.core.node import Node, toposort
 from ..engine.ops import Const, ControlDep, Input, Read, TupleGet
 from ..engine.tensor.symbol import Symbol
 from .names import names_in
-from .picture import UNKNOWN, Arrow, Box, Picture
+from .picture import UNKNOWN, Box, Picture, PictureBuilder
 from .rules import sign_of
 from .words import number
 
@@ -107,20 +107,13 @@ def arrange(
 
     A constant is drawn next to each of its users, so it has no single box.
     """
-    boxes: list[Box] = []
-    arrows: list[Arrow] = []
-    place: dict[Node, str] = {}
-
-    def put(node: Node) -> str:
-        boxes.append(replace(box_of(node), id=f"b{len(boxes) + 1}"))
-        return boxes[-1].id
-
+    built = PictureBuilder()
     for node in order:
         if not is_constant(node) or node is order[-1]:
-            tails = [put(x) if is_constant(x) else place[x] for x in map(whole, node.inputs)]
-            place[node] = put(node)
-            arrows += [Arrow(f"a{len(arrows) + i}", tail, place[node]) for i, tail in enumerate(tails, 1)]
-    return Picture(tuple(boxes), tuple(arrows), tuple(dict.fromkeys(place[y] for y in ends))), place
+            xs = [*map(whole, node.inputs)]
+            tails = [built.add_box(box_of(x)) if is_constant(x) else built.box_of[x] for x in xs]
+            built.add_op(box_of(node), [node], tails)
+    return built.picture([*dict.fromkeys(built.box_of[y] for y in ends)]), built.box_of
 
 
 def is_constant(node: Node) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 N = TypeVar("N", bound=Hashable)
 Path = tuple["Scope", ...]
 MOST = 50_000  # nodes; a function that is called twice counts twice
+LONGEST = 60  # characters of a fact, or of a line of code
 
 
 @dataclass(frozen=True, eq=False)

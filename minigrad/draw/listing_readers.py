@@ -21,12 +21,12 @@ from ..scalar.value import Constant, Value
 from ..scalar.value import history as values_before
 from .calls import Calls
 from .graphs import constant, is_constant, kind_of, node_label, own_name, pieces, whole
-from .listing import Entry, Listing, Path, Scope, entries_of
+from .listing import LONGEST, Entry, Listing, Path, Scope, entries_of
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import kind_of_value, reads_of, value_names
-from .subgraphs import NestedEntries
+from .subgraphs import NodeReader
 from .tensors import brief, format_array, read_by, values_of
 from .words import join_names, number, shorten
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 LONGEST_VALUE = 20  # characters; a longer value is shown by its norm
 MOST_NUMBERS = 1_000_000  # in all values of a graph; larger graphs are not recomputed
-LONGEST_LINE = 60  # characters
 
 
 # -- graphs that ran --------------------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ def listing_of_nodes(
             path = calls.path(births.get(name_of(node), 0))
         return static(node, node_label(node, names, read), path, read.get(node, ()))
 
-    entries = NestedEntries(entry, static, names, read).entries(ops or outputs)
+    entries = NodeReader(entry, static, names, read).entries(ops or outputs)
     return Listing(output_title(entries, [whole(y) for y in outputs]), entries)
 
 
@@ -160,7 +159,7 @@ def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -
         return found
 
     ops = [node for node in order if node.inputs or node not in read]
-    return Listing("all that was built so far", NestedEntries(entry, static, names, results).entries(ops))
+    return Listing("all that was built so far", NodeReader(entry, static, names, results).entries(ops))
 
 
 def static(node: Node, name: str, path: Path | None, results: Sequence[Node] = ()) -> Entry:
@@ -204,14 +203,14 @@ def line_of(at: Place | None) -> str:
         return ""
     is_file = spot(at.file, at.line).startswith(at.file)  # not a notebook cell, whose file name depends on the kernel
     where = f"of {PurePath(at.file).name}" if is_file else "of a cell"
-    source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST_LINE)
+    source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST)
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
 
 
 def output_title(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
     """The names of the outputs, or descriptions if they have none."""
     found = [entry.name or entry.headline for entry in entries if any(entry.thing is end for end in ends)]
-    return shorten(join_names(found), LONGEST_LINE) if found else "a graph"
+    return shorten(join_names(found), LONGEST) if found else "a graph"
 
 
 # -- the scalar engine ------------------------------------------------------------------------------------------------

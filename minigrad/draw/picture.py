@@ -6,6 +6,7 @@ text, the SVG, the widgets. All numbers are already text, so every view shows th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -132,6 +133,36 @@ class Picture:
         boxes = tuple(replace(box, kind="value", op="") if box.kind == "op" else box for box in self.boxes)
         arrows = tuple(replace(arrow, label=self.box[arrow.head].op) for arrow in self.arrows)
         return Picture(boxes, arrows, self.ends)
+
+
+@dataclass
+class PictureBuilder:
+    """The boxes and arrows of a picture, added op by op.
+
+    boxes     id → box
+    box_of    a value of the graph → the id of its box
+    """
+
+    boxes: dict[str, Box] = field(default_factory=dict)
+    arrows: list[Arrow] = field(default_factory=list)
+    box_of: dict[Any, str] = field(default_factory=dict)
+
+    def add_box(self, box: Box, values: Iterable[Any] = ()) -> str:
+        """Add the box of some values. Returns its id."""
+        id = f"b{len(self.boxes) + 1}"
+        self.boxes[id] = replace(box, id=id)
+        self.box_of.update(dict.fromkeys(values, id))
+        return id
+
+    def add_op(self, box: Box, values: Iterable[Any], tails: Sequence[str]) -> list[Arrow]:
+        """Add the box of an op. Returns the arrows from the boxes of its operands, `tails`."""
+        head = self.add_box(box, values)
+        arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        self.arrows += arrows
+        return arrows
+
+    def picture(self, ends: Sequence[str] = ()) -> Picture:
+        return Picture(tuple(self.boxes.values()), tuple(self.arrows), tuple(ends))
 
 
 @dataclass(frozen=True)

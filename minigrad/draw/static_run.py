@@ -3,6 +3,7 @@
 minigrad's own are in course/widgets/own_runs.py; those of other frameworks are in readers/*_runs.py. Each module has
 
     title               the title of the panel with the static graph
+    branch              its function for an if on a tensor, such as torch.cond, if tracing needs one
     is_tensor(x)        whether x is one of its tensors
     describe(x)         a box for a tensor or a number, without id and name
     names(f)            id of each tensor that f can reach → its name
@@ -16,14 +17,14 @@ minigrad's own are in course/widgets/own_runs.py; those of other frameworks are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from inspect import ismethod, unwrap
 from types import CodeType
 from typing import Any
 
 from .names import variables_of
-from .picture import Arrow, Box
+from .picture import Box, PictureBuilder
 from .words import join_names
 
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
@@ -33,10 +34,9 @@ Saw = Callable[..., None]
 
 
 @dataclass
-class StaticRun:
+class StaticRun(PictureBuilder):
     """The graph that tracing a function built, and one run of it.
 
-    boxes      with their values
     order      the boxes of ops, in the order in which they run
     lines      box of an op → the line of the user's code that built it
     results    what the run returned, without the lists and dictionaries around
@@ -45,12 +45,10 @@ class StaticRun:
     taken      box of an if → the branch that ran, such as true
     inner      box of an if or of a loop → the lines inside
     prints     box → what it printed in this run
-    box_of     a value of the framework's graph → the id of its box; or the box, for a number or an unused input
+    unused     a value of the framework's graph → its box, which is added when an op reads it
     drops      whether the graph leaves out ops that no result needs
     """
 
-    boxes: list[Box] = field(default_factory=list)
-    arrows: list[Arrow] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     results: Sequence[Any] = ()
@@ -59,25 +57,21 @@ class StaticRun:
     taken: dict[str, str] = field(default_factory=dict)
     inner: dict[str, set[int]] = field(default_factory=dict)
     prints: dict[str, str] = field(default_factory=dict)
-    box_of: dict[Any, str | Box] = field(default_factory=dict)
+    unused: dict[Any, Box] = field(default_factory=dict)
     drops: bool = False
 
     def place(self, x: Any) -> str:
         """The id of a value's box. An input gets its box at its first use; a number gets a new box at each use."""
-        box = x if isinstance(x, Box) else self.box_of[x]
-        if isinstance(box, str):
-            return box
-        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}"))
-        if box.kind == "leaf":
-            self.box_of[x] = self.boxes[-1].id
-        return self.boxes[-1].id
+        if not isinstance(x, Box) and x in self.box_of:
+            return self.box_of[x]
+        box = x if isinstance(x, Box) else self.unused[x]
+        return self.add_box(box, [x] * (box.kind == "leaf"))
 
-    def add_op(self, sign: str, results: Sequence[Box], operands: Sequence[Any], line: int) -> str:
-        """Add the box of an op, and boxes of those operands that have none yet. Returns its id."""
-        tails = [*map(self.place, operands)]
-        id = self.place(op_box(sign, results))
-        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, id) for i, tail in enumerate(tails, 1)]
-        self.order.append(id)
+    def run_op(self, sign: str, keys: Iterable[Any], results: Sequence[Box], xs: Sequence[Any], line: int) -> str:
+        """Add the box of an op that made these values, and boxes of operands xs that have none. Returns its id."""
+        tails = [*map(self.place, xs)]
+        self.add_op(op_box(sign, results), keys, tails)
+        self.order.append(id := next(reversed(self.boxes)))
         self.lines[id] = line
         return id
 

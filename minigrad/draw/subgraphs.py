@@ -10,151 +10,114 @@ If a branch or a body reads a value from outside, an arrow comes from outside. A
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any
 
 from ..engine.core.graph import Graph
 from ..engine.core.node import Node, toposort
 from ..graph.compiler.control import Cond, Control
 from ..graph.compiler.passes.purify import graphs_of
 from .graphs import is_constant, pieces, whole
-from .listing import Entry, Path, Scope, entries_of
+from .listing import Entry, Path, Scope
+from .nested import NamedGraph, NamedOp, OpEntries
 from .rules import sign_of
 
 WORDS = {"true": "if it holds", "false": "if not", "test": "before each turn", "body": "at each turn"}
 
 
-class InnerNode(NamedTuple):
-    """A node, and the part of a branch or a loop that it is in; None for a node outside."""
-
-    node: Node
-    part: SubgraphPart | None = None
-
-
-class SubgraphPart(NamedTuple):
-    """One of the graphs of a branch or a loop: true, false, test or body."""
-
-    control: InnerNode
-    name: str
-
-    @property
-    def graph(self) -> Graph:
-        found: Graph = getattr(self.control.node.op, self.name)
-        return found
-
-
-class NestedEntries:
-    """Entries of some ops and of everything inside them.
+class NodeReader:
+    """Describes nodes, and all nodes in their branches and loops.
 
     outside    returns the entry of a node that is in no part
-    inside     returns the entry of a node in a part, from its name, its scopes, and its results that are read
+    inside     returns the entry of a node in a part, from its name and its results that are read
     names      node → its name
     read       a node with several results → the results that are read
     """
 
     def __init__(
-        self, outside: Callable[[Node], Entry], inside: Callable[[Node, str, Path, Sequence[Node]], Entry],
+        self, outside: Callable[[Node], Entry], inside: Callable[[Node, str, Path | None, Sequence[Node]], Entry],
         names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]],
     ):  # fmt: skip
         self.outside, self.inside, self.names, self.read = outside, inside, names, dict(read)
-        self.scopes: dict[InnerNode | SubgraphPart, Scope] = {}
+        self.leaves: dict[Node, Entry] = {}
 
     def entries(self, ops: Iterable[Node]) -> list[Entry]:
-        nodes = [each for node in ops for each in self.unfold(InnerNode(node))]
-        return entries_of(nodes, self.operands, lambda each: is_constant(each.node), self.entry)
+        found = OpEntries(inf)
+        found.read(NamedGraph((op for node in ops for op in self.describe(node, None)), ()))
+        return found.entries
 
-    def unfold(self, at: InnerNode) -> Iterator[InnerNode]:
-        """Yield the nodes inside the op, then the op."""
-        for part in parts_of(at):
-            if part.name == "body":
-                used = {x for other in parts_of(at) for x in self.live_nodes(other)}
-                places = enumerate(zip(*(other.graph.inputs for other in parts_of(at))))
-                yield from (InnerNode(xs[-1], part) for i, xs in places if i < turning(at) and not used.isdisjoint(xs))
-        for part in parts_of(at):
-            self.read |= pieces(part.graph.nodes)
-            for node in self.live_nodes(part):
-                if node.inputs and whole(node) is node:
-                    yield from self.unfold(InnerNode(node, part))
-        yield at
+    def entry(self, node: Node, part: Graph | None) -> Entry:
+        """The entry of a node in a part; if `part` is None, of a node outside."""
+        return self.outside(node) if part is None else self.inside(node, self.name(node), None, self.read.get(node, ()))
 
-    def results(self, part: SubgraphPart) -> list[Node]:
-        """The results of a part that are read or carried to the next turn, without those saved for backward."""
-        op, count = part.control.node.op, len(part.graph.outputs)
-        read = self.read.get(part.control.node)
-        some = range(count - 1) if read is None else [piece.op.i for piece in read]  # type: ignore[attr-defined]
-        wanted = {0} if part.name == "test" else {*some, *range(getattr(op, "carried", 0))}
-        return [y for i, y in enumerate(part.graph.outputs) if y is not None and i in wanted]
+    def name(self, node: Node) -> str:
+        return self.names.get(node, "")
 
-    def live_nodes(self, part: SubgraphPart) -> list[Node]:
-        """The nodes that the part's results and effects need."""
-        ends = [*self.results(part), *(node for node in part.graph.nodes if node.op.effect)]
-        return toposort(*ends) if ends else []
-
-    def operands(self, at: InnerNode) -> list[InnerNode]:
-        if at.part is not None and not at.node.inputs and not is_constant(at.node):  # a carry, or a row
-            return [self.outer_operand(at.part, at.part.graph.inputs.index(at.node))]
-        if not isinstance(at.node.op, Control):
-            return [self.source(x, at.part) for x in at.node.inputs]
-        first = [self.source(at.node.inputs[0], at.part)] if isinstance(at.node.op, Cond) else []
-        return first + [self.source(y, part) for part in parts_of(at) for y in self.results(part)]
-
-    def source(self, node: Node, part: SubgraphPart | None) -> InnerNode:
-        """The origin of a value read in a part: a node of the part, a carry or row of the loop, or a node outside."""
+    def source(self, node: Node, part: Graph | None) -> Any:
+        """What a node reads: a node with operands, an input of the part, or the entry of a constant or of a leaf."""
         node = whole(node)
-        if part is None or node not in part.graph.inputs:
-            return InnerNode(node, part)
-        i = part.graph.inputs.index(node)
-        if i < turning(part.control):
-            body = SubgraphPart(part.control, "body")
-            return InnerNode(body.graph.inputs[i], body)
-        return self.outer_operand(part, i)
+        if is_constant(node):
+            return self.entry(node, part)
+        if node.inputs or (part is not None and node in part.inputs):
+            return node
+        return self.leaves.get(node) or self.leaves.setdefault(node, self.entry(node, part))
 
-    def outer_operand(self, part: SubgraphPart, i: int) -> InnerNode:
-        """The operand of the branch or loop that the i-th input of a part stands for."""
-        first = isinstance(part.control.node.op, Cond)  # a branch has no input for the condition
-        return self.source(part.control.node.inputs[i + first], part.control.part)
-
-    # -- names and scopes ---------------------------------------------------------------------------------
-
-    def entry(self, at: InnerNode) -> Entry:
-        if at.part is None:
-            found = self.outside(at.node)
+    def describe(self, node: Node, part: Graph | None) -> Iterator[NamedOp]:
+        """Describe a node of a part, after the carries of a loop."""
+        xs = [self.source(x, part) for x in node.inputs]
+        if not xs and not is_constant(node):
+            leaf = self.source(node, part)
+            yield NamedOp(leaf, outputs=[node], scopes=leaf.path or ())
+        elif isinstance(node.op, Control):
+            yield from self.control(node, node.op, xs, self.entry(node, part))
         else:
-            name, read = self.names.get(at.node, ""), self.read.get(at.node, ())
-            found = self.inside(at.node, name, self.path(at.part), read)
-            if not at.node.inputs and not is_constant(at.node):
-                control, i = at.part.control, at.part.graph.inputs.index(at.node)
-                found.kind, found.sign = "op", "carry" if i < control.node.op.carried else "row"  # type: ignore[attr-defined]
-                found.name = "" if found.name.startswith(found.sign) else found.name
-                found.name = (self.result(control, i) if found.sign == "carry" else "") or found.name
-                found.path = (*self.around(control), self.scope(control))
-        if isinstance(at.node.op, Control):
-            found.path = (*(found.path or ()), self.scope(at))
+            found = self.entry(node, part)
+            yield NamedOp(found, xs, [node], scopes=found.path or ())
+
+    def control(self, node: Node, op: Control, xs: list[Any], found: Entry) -> Iterator[NamedOp]:
+        """Describe the carries and rows of a loop, then a branch or a loop with its parts."""
+        is_branch = isinstance(op, Cond)
+        scopes = [*(found.path or ()), Scope("scope", sign_of(op), "branch" if is_branch else "loop", node)]
+        own, given = (xs[:1], xs[1:]) if is_branch else ([], xs)
+        graphs: dict[str, Graph] = {name: getattr(op, name) for name in graphs_of(op)}
+        used = {x for graph in graphs.values() for x in self.live_nodes(node, graph)}
+        turning = 0 if is_branch else op.carried + op.sliced  # type: ignore[attr-defined]
+        for i, inputs in enumerate(zip(*(graph.inputs for graph in graphs.values()))):
+            if i < turning and not used.isdisjoint(inputs):
+                yield NamedOp(self.carry(node, i, inputs[-1]), [given[i]], [inputs[-1]], scopes=scopes)
+                given[i] = inputs[-1]
+        parts = []
+        for name, graph in graphs.items():
+            scope = Scope("scope", name, WORDS.get(name, ""), graph)
+            operands = {x: outer for x, outer in zip(graph.inputs, given) if x in used}
+            results = [self.source(y, graph) for y in self.results(node, graph)]
+            parts.append(NamedGraph(self.inner(node, graph), results, operands, scope=scope))
+        yield NamedOp(found, own, [node], scopes=scopes, parts=parts)
+
+    def carry(self, control: Node, i: int, x: Node) -> Entry:
+        """The entry of the carry or row with this number, whose name is that of the loop's result, if it has one."""
+        found = self.inside(x, self.name(x), None, ())
+        found.kind, found.sign = "op", "carry" if i < control.op.carried else "row"  # type: ignore[attr-defined]
+        found.name = "" if found.name.startswith(found.sign) else found.name
+        results = self.read.get(control, ()) if found.sign == "carry" else ()
+        named = [self.name(y) for y in results if y.op.i == i]  # type: ignore[attr-defined]
+        found.name = next(filter(None, named), found.name)
         return found
 
-    def result(self, control: InnerNode, i: int) -> str:
-        """The name of the i-th result."""
-        read = self.read.get(control.node, ())
-        return next((self.names.get(piece, "") for piece in read if piece.op.i == i), "")  # type: ignore[attr-defined]
+    def inner(self, control: Node, graph: Graph) -> Iterator[NamedOp]:
+        """Describe the nodes of a part that its results and effects need."""
+        self.read |= pieces(graph.nodes)
+        for node in self.live_nodes(control, graph):
+            if node.inputs and whole(node) is node:
+                yield from self.describe(node, graph)
 
-    def path(self, part: SubgraphPart) -> Path:
-        """The scopes that the nodes of a part are in."""
-        scope = Scope("scope", part.name, WORDS.get(part.name, ""), part.graph)
-        return (*self.around(part.control), self.scope(part.control), self.scopes.setdefault(part, scope))
+    def results(self, control: Node, graph: Graph) -> list[Node]:
+        """The results of a part that are read or carried to the next turn, without those saved for backward."""
+        op, count, read = control.op, len(graph.outputs), self.read.get(control)
+        some = range(count - 1) if read is None else [piece.op.i for piece in read]  # type: ignore[attr-defined]
+        wanted = {0} if graph is getattr(op, "test", None) else {*some, *range(getattr(op, "carried", 0))}
+        return [y for i, y in enumerate(graph.outputs) if y is not None and i in wanted]
 
-    def around(self, control: InnerNode) -> Path:
-        """The scopes around a branch or a loop."""
-        return (self.outside(control.node).path or ()) if control.part is None else self.path(control.part)
-
-    def scope(self, control: InnerNode) -> Scope:
-        kind = "branch" if isinstance(control.node.op, Cond) else "loop"
-        return self.scopes.setdefault(control, Scope("scope", sign_of(control.node.op), kind, control.node))
-
-
-def parts_of(at: InnerNode) -> list[SubgraphPart]:
-    return [SubgraphPart(at, name) for name in graphs_of(at.node.op)] if isinstance(at.node.op, Control) else []
-
-
-def turning(control: InnerNode) -> int:
-    """How many inputs of a loop's parts change at each turn: its carries and rows."""
-    op: Any = control.node.op
-    return 0 if isinstance(op, Cond) else op.carried + op.sliced
+    def live_nodes(self, control: Node, graph: Graph) -> list[Node]:
+        ends = [*self.results(control, graph), *(node for node in graph.nodes if node.op.effect)]
+        return toposort(*ends) if ends else []

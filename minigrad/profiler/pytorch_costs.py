@@ -15,12 +15,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import torch
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    FakeCopyMode,
-    FakeTensorMode,
-)  # fmt: skip
+from torch._subclasses import fake_tensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.flop_counter import flop_registry, sdpa_backward_flop, sdpa_flop
 
@@ -93,9 +88,9 @@ def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: in
     parts = {path: OwnParameters(kind, [*map(numbers, own)]) for path, (kind, own) in parts_of(model).items()}
     nbytes = sum(x.nbytes for x in tensors_in(dict(model.state_dict())))
     found = Estimate(cast(Any, None), parts, [*map(numbers, model.buffers())], nbytes, depth)
-    fake = FakeTensorMode(allow_non_fake_inputs=True)
+    fake = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
     with torch.random.fork_rng(), nullcontext() if run else fake:
-        with nullcontext() if run else FakeCopyMode(fake):
+        with nullcontext() if run else fake_tensor.FakeCopyMode(fake):
             model, inputs, options = deepcopy((model, inputs, options))
         tensors = *model.parameters(), *model.buffers(), *tensors_in([inputs, options])
         like = next((x for x in tensors if x.is_floating_point()), torch.empty(0))
@@ -104,7 +99,7 @@ def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: in
             ledger, peak = count(model, inputs, options)
             with torch.no_grad():
                 _, inference_peak = count(model, inputs, options)
-        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        except (fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException) as error:
             raise NoValueError(f"the model reads a value, by {error}, and its tensors have none: {WAY_OUT}") from error
     costs = {node_of(about, ledger.specs.get(about)): total(each) for about, each in ledger.costs.items()}
     vars(found).update(costs=costs, peak_bytes=peak, inference_peak_bytes=inference_peak)  # its cached properties

@@ -102,12 +102,8 @@ class TorchLedger(Ledger):
 
         Returns where the op ran, or the op whose derivative it is part of.
         """
-        books, number, is_again, name = (
-            self.books,
-            next_number(),
-            in_checkpoint(),
-            func._schema.name.rpartition("::")[2],
-        )
+        books, number, is_again = self.books, next_number(), in_checkpoint()
+        name = func._schema.name.rpartition("::")[2]
         self.enter_phase()
         is_derivative = self.phase == "backward" and not is_again
         about = self.find_forward_op() if is_derivative else self.about_now(name)

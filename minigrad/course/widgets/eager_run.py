@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from ...draw.picture import Arrow, Box, Picture
+from ...draw.picture import Box, Picture, PictureBuilder
 from ...draw.static_run import code_of
 from ...draw.svg import draw_down, natural_width
 from ...engine.base.pytree import leaves
@@ -37,7 +37,7 @@ class LineRun:
     made_at: set[int]
 
 
-class EagerRun:
+class EagerRun(PictureBuilder):
     """The run of a function as a graph, with a box for each tensor that was created.
 
     result    the outputs as text
@@ -45,24 +45,22 @@ class EagerRun:
     """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any], framework: ModuleType):
+        super().__init__()
         self.framework = framework
         self.recording = record_run(f, args, framework)
         names = framework.names(f) | self.recording.names
         edits = [e for e in self.recording.events if isinstance(e, OpEvent) and not e.box.op]
         names |= {id(e.xs[0]): names.get(id(e.ys[0]), "") for e in edits}
-        self.boxes: list[Box] = []
-        self.arrows: list[Arrow] = []
         self.line: dict[str, int] = {}
-        self.box: dict[int, str] = {}
         self.held: list[Any] = []  # keeps tensors alive, so that ids stay unique
         self.given = [self.leaf(x, box, names) for x, box in self.recording.given]
         self.moments = list(self.collect_moments(names))
         self.result = self.recording.text
-        self.used = {self.box[id(x)] for x in leaves(self.recording.result) if id(x) in self.box}
+        self.used = {self.box_of[id(x)] for x in leaves(self.recording.result) if id(x) in self.box_of}
         for arrow in reversed(self.arrows):
             self.used |= {arrow.tail} if arrow.head in self.used else set()
         lines = {box[1:]: line - code_of(f).co_firstlineno + 1 for box, line in self.line.items()}
-        self.svg = draw_half(Picture(tuple(self.boxes), tuple(self.arrows)), "l", lines) if self.boxes else ""
+        self.svg = draw_half(self.picture(), "l", lines) if self.boxes else ""
 
     def collect_moments(self, names: dict[int, str]) -> Iterator[LineRun]:
         """A moment for each line that ran, in order."""
@@ -71,7 +69,7 @@ class EagerRun:
 
         def moment() -> LineRun:
             boxes, arrows, says = start
-            new = self.boxes[boxes:]
+            new = [*self.boxes.values()][boxes:]
             parts = (*(f"l{box.id}" for box in new), *(f"l{arrow.id}" for arrow in self.arrows[arrows:]))
             values = {f"l{box.id}": box.value for box in new if box.kind == "op"}
             return LineRun(line, parts, values, len(printed) > says, truncate_text(printed), made_at)
@@ -84,46 +82,42 @@ class EagerRun:
             elif isinstance(event, PrintEvent):
                 printed += event.text
             else:
-                self.add_op(event, names)
-                self.line |= {f"l{self.boxes[-1].id}": line} if event.box.op else {}
+                self.add_event(event, names, line)
             made_at.add(event.line)
         if line:
             yield moment()
 
-    def add_op(self, event: OpEvent, names: dict[int, str]) -> None:
-        tails = [self.box.get(id(x)) or self.leaf(x, box, names) for x, box in zip(event.xs, event.operands)]
+    def add_event(self, event: OpEvent, names: dict[int, str], line: int) -> None:
+        tails = [self.box_of.get(id(x)) or self.leaf(x, box, names) for x, box in zip(event.xs, event.operands)]
         if not event.box.op:
-            self.box[id(event.ys[0])] = tails[0]
+            self.box_of[id(event.ys[0])] = tails[0]
             return
         name = ", ".join(dict.fromkeys(names[id(y)] for y in event.ys if names.get(id(y))))
-        box = self.add_box(event.ys, replace(event.box, name=name))
-        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
+        self.add_op(replace(event.box, name=name), map(id, event.ys), tails)
+        self.line[f"l{[*self.boxes][-1]}"] = line
+        self.held += event.ys
 
     def leaf(self, x: Any, box: Box, names: dict[int, str]) -> str:
-        id_ = self.add_box([x], replace(box, name=names.get(id(x), "")))
-        if box.kind == "constant":
-            self.box.pop(id(x))  # each op that reads a constant gets its own box for it
-        return id_
+        self.held.append(x)
+        is_constant = box.kind == "constant"  # each op that reads a constant gets its own box for it
+        return self.add_box(replace(box, name=names.get(id(x), "")), [] if is_constant else [id(x)])
 
-    def add_box(self, xs: Sequence[Any], box: Box) -> str:
+    def add_box(self, box: Box, values: Iterable[Any] = ()) -> str:
         if len(self.boxes) >= LARGEST:
             stopped = self.recording.error if isinstance(self.recording.error, TooLong) else None
             raise ValueError(
                 f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: "
                 f"{stopped or 'take a part of the function'}"
             )
-        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}"))
-        self.box |= {id(x): self.boxes[-1].id for x in xs}
-        self.held += xs
-        return self.boxes[-1].id
+        return super().add_box(box, values)
 
     def parts(self) -> list[str]:
         """All boxes and arrows."""
-        return [f"l{box.id}" for box in self.boxes] + [f"l{arrow.id}" for arrow in self.arrows]
+        return [f"l{box}" for box in self.boxes] + [f"l{arrow.id}" for arrow in self.arrows]
 
     def name(self, line: int, op: str) -> str:
         """The variable that holds the result of this op of a line; "" if the line has several such ops."""
-        names = {x.name for x in self.boxes if (self.line.get(f"l{x.id}"), x.op) == (line, op)}
+        names = {x.name for x in self.boxes.values() if (self.line.get(f"l{x.id}"), x.op) == (line, op)}
         return names.pop() if len(names) == 1 else ""
 
 

@@ -97,7 +97,7 @@ class OwnTraces:
         graph = trace.graph
         outputs = [y for y in graph.outputs if y is not None]
         picture, box_of = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
-        run = StaticRun([*picture.boxes], [*picture.arrows], drops=True)
+        run = StaticRun(arrows=[*picture.arrows], drops=True)
         for node in (x for x in graph.nodes if x in box_of and whole(x) is x):
             box = box_of[node]
             run.order += [box] * bool(node.inputs)
@@ -124,7 +124,7 @@ class OwnTraces:
         edited = {edit.input: results[edit.result] for edit in trace.edits}
         found = {"argument": [edited.get(i, x) for i, x in enumerate(arrays)], "result": results}
         run.results = [result_at(at, found) for at in trace.places]
-        run.boxes = [replace(box, value=values.get(box.id, box.value)) for box in picture.boxes]
+        run.boxes = {box.id: replace(box, value=values.get(box.id, box.value)) for box in picture.boxes}
         return run
 
 

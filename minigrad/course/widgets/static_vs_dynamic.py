@@ -193,7 +193,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
 
 def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     """The cut after the last line."""
-    boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
+    boxes = pluralize(sum(box.kind == "op" for box in left.boxes.values()), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
@@ -236,7 +236,7 @@ def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int =
 def draw_stop(f: Callable[..., Any], left: EagerRun, line: int) -> str:
     """The inputs, which have no values while tracing, and a stop sign; `line`, where tracing stops, is 0 if unknown."""
     where = f"stopped at line {line - code_of(f).co_firstlineno + 1}" if line else "stopped"
-    inputs = [replace(box, value="?") for box in left.boxes if box.id in left.given]
+    inputs = [replace(box, value="?") for box in left.boxes.values() if box.id in left.given]
     sign = Box("stop", "op", f"{f.__name__} cannot be traced", "", where, "", "")
     arrows = tuple(Arrow(f"stop{box.id}", box.id, "stop") for box in inputs)
     return draw_half(Picture((*inputs, sign), arrows), "r", {})
@@ -291,7 +291,8 @@ class TraceError(Exception):
     line    the line that cannot be traced; 0 if it is unknown
     """
 
-    def __init__(self, error: Exception, code: CodeType):
+    def __init__(self, error: Exception, code: CodeType, branch: str):
+        """branch    the framework's function for an if on a tensor"""
         name, message = type(error).__name__, str(error)
         frames = [(frame.filename, frame.lineno or 0) for frame in extract_tb(error.__traceback__)]
         if message.startswith("in user code:"):  # AutoGraph's own traceback
@@ -301,7 +302,9 @@ class TraceError(Exception):
             message = f"{name}: {re.split(r' [(]|[.] |[.]?$', message, flags=re.MULTILINE)[0]}"
         self.line = own_line(frames, code)
         at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
-        super().__init__(at * (self.line > 0 and bool(NEEDS_VALUE.match(name))) + (message or name))
+        is_known = self.line > 0 and bool(NEEDS_VALUE.match(name))
+        advice = f". An if on a tensor can be traced as {branch}(condition, f, g, …)"
+        super().__init__(at * is_known + (message or name) + advice * is_known)
 
 
 class AsGraph:
@@ -323,17 +326,17 @@ class AsGraph:
             with redirect_stdout(PrintRecorder(events, getattr(traces, "user_line", None))):
                 traces.trace_for(*args)
         except Exception as error:  # raised by the learner's code or by the framework: the widget shows it
-            raise TraceError(error, code) from error
+            raise TraceError(error, code, getattr(left.framework, "branch", "")) from error
         self.count = traces.trace_count
         self.is_new = self.count > before
         self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []
         self.run = traces.run(*args)
-        refuse_large("StaticVsDynamic", Picture((*self.run.boxes,), ()), LARGEST)
+        refuse_large("StaticVsDynamic", self.run.picture(), LARGEST)
         self.result = join_names([format_value(x, left.framework) for x in self.run.results])
         self.line = self.lines_of(left.moments)
         self.taken = {box: f"{branch} of r{box}" for box, branch in self.run.taken.items()}
-        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.boxes}
-        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.boxes)
+        names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.boxes.values()}
+        boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.boxes.values())
         self.picture = Picture(tuple(boxes), tuple(self.run.arrows))
         self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
@@ -348,7 +351,7 @@ class AsGraph:
         self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
         captions = {**self.run.branches, **{id[1:]: why for id, why in self.unbuilt.items()}}
         inputs, ids = {x.name: x.id for x in self.picture.boxes if x.kind == "leaf"}, [x.id for x in ghosts]
-        place = {x.id: inputs.get(x.name, f"not {x.id}") for x in left.boxes}
+        place = {x.id: inputs.get(x.name, f"not {x.id}") for x in left.boxes.values()}
         arrows = [Arrow(f"not {x.id}", place[x.tail], f"not {x.head}") for x in left.arrows]
         arrows = [x for x in arrows if x.head in ids and x.tail in [*ids, *inputs.values()]]
         self.unbuilt |= {f"r{x.id}": self.unbuilt[f"r{x.head}"] for x in arrows}
@@ -360,7 +363,7 @@ class AsGraph:
         if not self.is_new or not self.run.drops or self.run.inner:
             return []
         built = {*self.line.values()}
-        ops = [box for box in left.boxes if box.kind == "op"]
+        ops = [box for box in left.boxes.values() if box.kind == "op"]
         gone = [box for box in ops if left.line[f"l{box.id}"] not in built]
         is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
         return [replace(box, id=f"not {box.id}", name="not built", value="") for box in gone if is_all]
@@ -382,7 +385,7 @@ class AsGraph:
         for moment in moments:
             made = [x for x in self.run.order if x not in found and self.run.lines.get(x, 0) in moment.made_at]
             found |= dict.fromkeys(made[: len(moment.values)], moment.line)
-        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes}
+        return {x.id: found.get(x.id, self.run.lines.get(x.id, 0)) for x in self.run.boxes.values()}
 
     def explain_no_box(self, moment: LineRun) -> str:
         """Words for a line that adds no box: it may add nothing, or the graph may have its boxes already."""

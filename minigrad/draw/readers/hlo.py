@@ -7,15 +7,15 @@ nodes in it. A loop, a branch or a reduction is also a node, and reads what its 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...engine.core.node import Place
-from ..listing import Entry, EntryList, Listing, Path, Scope
+from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
+from ..nested import NamedGraph, NamedOp, OpEntries, bytes_of
 from ..subgraphs import WORDS
 from ..words import shorten
-from .nested import LONGEST, bytes_of
 
 HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # the first line of a computation
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")
@@ -45,7 +45,7 @@ class Instruction(NamedTuple):
     operands: str
     rest: str
 
-    def entry(self, path: Path) -> Entry:
+    def entry(self, is_outermost: bool) -> Entry:
         """The instruction's entry. The spec has no layouts; the facts have no metadata and no long attributes."""
         spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
         said = [(key, value) for key, value in ATTRIBUTE.findall(self.rest) if key not in (*PARTS, "metadata")]
@@ -55,9 +55,9 @@ class Instruction(NamedTuple):
             return Entry("constant", "", "", spec * ("[]" not in spec), self, bytes_of(spec), value=value, path=None)
         if self.op == "parameter":
             known = re.search(r'op_name="(.*?)"', self.rest)
-            name = known[1] if known and not path else self.name
-            return give_name(Entry("leaf", "", "", spec, self, bytes_of(spec), path=path), name)
-        return Entry("op", self.op, self.name, spec, self, bytes_of(spec), facts=facts, path=path)
+            name = known[1] if known and is_outermost else self.name
+            return give_name(Entry("leaf", "", "", spec, self, bytes_of(spec)), name)
+        return Entry("op", self.op, self.name, spec, self, bytes_of(spec), facts=facts)
 
     @property
     def parts(self) -> list[tuple[str, str]]:
@@ -66,8 +66,8 @@ class Instruction(NamedTuple):
         return [(label or name, name) for label, names in found for name in names]
 
 
-class HloReader(EntryList):
-    """Collects the entries of an HLO module.
+class HloReader:
+    """Describes the instructions of an HLO module.
 
     computations    name of a computation → its instructions
     roots           name of a computation → name of the instruction whose result it returns
@@ -75,7 +75,6 @@ class HloReader(EntryList):
     """
 
     def __init__(self, text: str):
-        super().__init__()
         self.computations: dict[str, list[Instruction]] = {}
         self.roots: dict[str, str] = {}
         self.tables: dict[str, dict[str, str]] = {}
@@ -94,39 +93,40 @@ class HloReader(EntryList):
                 name = line
                 self.tables[name] = {}
 
-    def read(self, name: str, given: Sequence[Entry] | None, path: Path) -> Entry:
-        """Add a computation's instructions, and return its result's entry. `given`: its parameters, if known."""
-        env: dict[str, Entry] = {}
-        for each in self.computations[name]:
-            if each.op == "parameter" and given is not None:
-                env[each.name] = given[int(each.operands)]
-            elif each.op in ("parameter", "constant"):
-                env[each.name] = each.entry(path)
-            else:
-                env[each.name] = self.instruction(each, [env[x] for x in NAME.findall(each.operands) if x in env], path)
-        for entry in env.values():
-            self.add(entry)
-        return env[self.roots[name]]
+    def graph(self, name: str, operands: Sequence[Any] = (), scope: Scope | None = None) -> NamedGraph:
+        """Describe a computation. Without operands, as in a reduction, its parameters are leaves."""
+        parameters = {each.name: int(each.operands) for each in self.computations[name] if each.op == "parameter"}
+        given = {parameter: operands[i] for parameter, i in parameters.items() if operands}
+        return NamedGraph(self.ops(name), [self.roots[name]], given, scope=scope)
 
-    def instruction(self, each: Instruction, xs: Sequence[Entry], path: Path) -> Entry:
-        """Add the computations that an instruction calls, then the instruction. Returns the entry of its result."""
-        if each.op in ("fusion", "call"):
-            return self.read(each.parts[0][1], xs, (*path, Scope("module", each.name, each.op, each)))
-        given: Sequence[Sequence[Entry] | None] = [None] * len(each.parts)  # None for a reduction's parameters
+    def ops(self, name: str) -> Iterator[NamedOp]:
+        known = set[str]()
+        for each in self.computations[name]:
+            entry, xs = each.entry(name == "ENTRY"), [x for x in NAME.findall(each.operands) if x in known]
+            known.add(each.name)
+            if each.op in ("fusion", "call"):
+                scope = Scope("module", each.name, each.op, each)
+                yield NamedOp(None, (), [each.name], (), [scope], [self.graph(each.parts[0][1], xs)])
+            elif entry.kind == "op":
+                entry.line = self.line(each)
+                yield from self.instruction(each, entry, xs)
+            else:
+                yield NamedOp(entry, outputs=[each.name])
+
+    def instruction(self, each: Instruction, entry: Entry, xs: Sequence[str]) -> Iterator[NamedOp]:
+        """Describe an instruction and the computations that it calls."""
+        given: Sequence[Sequence[Any]] = [()] * len(each.parts)
+        scopes, kind = list[Scope](), "module"
         if each.op in ("while", "conditional"):
-            path = (*path, Scope("scope", each.name, "loop" if each.op == "while" else "branch", each))
+            scopes, kind = [Scope("scope", each.name, "loop" if each.op == "while" else "branch", each)], "scope"
             given, xs = [[x] for x in xs[1:]], xs[:1]
-        found = each.entry(path)
         if each.op == "while":
-            carry = Entry("op", "carry", "", found.spec, each, found.nbytes, path=path)
-            self.add(carry, xs)
+            carry = Entry("op", "carry", "", entry.spec, each, entry.nbytes)
+            yield NamedOp(carry, xs, scopes=scopes)
             given, xs = [[carry], [carry]], []
-        for (label, name), its in zip(each.parts, given, strict=True):
-            scope = Scope("module" if its is None else "scope", label, WORDS.get(label, "computation"), each)
-            xs = [*xs, self.read(name, its, (*path, scope))]
-        found.line = self.line(each)
-        self.add(found, xs)
-        return found
+        named = [(name, Scope(kind, label, WORDS.get(label, "computation"), each)) for label, name in each.parts]
+        parts = [self.graph(name, its, scope) for (name, scope), its in zip(named, given, strict=True)]
+        yield NamedOp(entry, xs, [each.name], (), scopes, parts)
 
     def line(self, each: Instruction) -> str:
         """The line of user code that an instruction comes from; "" if unknown."""
@@ -147,5 +147,6 @@ def listing_of(text: str, args: Sequence[Any], names: Mapping[str, object]) -> L
     reader = HloReader(text)
     if "ENTRY" not in reader.computations:
         raise ValueError(f"no ENTRY computation in the text: {wanted}")
-    reader.read("ENTRY", None, ())
-    return Listing(text.split(None, 2)[1].rstrip(","), reader.entries)
+    entries = OpEntries()
+    entries.read(reader.graph("ENTRY"))
+    return Listing(text.split(None, 2)[1].rstrip(","), entries.entries)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,27 +19,14 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jax.stages import Compiled, Lowered, Traced
 
 from ...engine.base.errors import NoGradientError
-from ...engine.base.spec import Spec
-from ...engine.core.op import Elementwise
-from ...engine.tensor.symbol import placeholder
-from ..heat import heat_of
 from ..listing import Listing
-from ..picture import Arrow, Box, GraphRun, Picture, Share
-from ..rules import Rule, rules_like
-from ..tensors import format_array, make_share
+from ..picture import GraphRun
+from ..rules import Rule
 from ..words import join_names
 from . import hlo, name_of
 from .hlo import ITEM
-from .jaxpr import (
-    array_names,
-    callee,
-    is_jaxpr,
-    jaxpr_of,
-    listing_of_jaxpr,
-    names_of,
-    spec_of,
-    static_arguments,
-)  # fmt: skip
+from .jaxpr import array_names, callee, is_jaxpr, jaxpr_of, listing_of_jaxpr, names_of, spec_of, static_arguments
+from .replay import GraphReplay, OpRun, own_derivatives
 
 METHODS: dict[str, Callable[..., Any]] = {  # primitives that differ from minigrad's method of the same name
     "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
@@ -50,24 +37,6 @@ METHODS: dict[str, Callable[..., Any]] = {  # primitives that differ from minigr
     "transpose": lambda p, x: x.T if x.ndim == 2 else None,
     "dot_general": lambda p, x, y: x @ y if p["dimension_numbers"] == (((x.ndim - 1,), (0,)), ((), ())) else None,
 }  # fmt: skip
-
-
-class EquationRun(NamedTuple):
-    """An equation that ran.
-
-    places     the positions of the operands that have gradients
-    arrows     the arrows from these operands
-    pull       maps the gradients of the results to the gradients of these operands
-    slopes     whether the equation works element by element, so that its derivative is an array
-    """
-
-    eqn: Any
-    box: str
-    places: list[int]
-    arrows: list[Arrow]
-    pull: Callable[..., Any]
-    rules: list[Rule]
-    slopes: bool
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -83,11 +52,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
 
 
 def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> GraphRun:
-    return run_of(f, args, names, most).replay()
-
-
-def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> JaxRun:
-    """The run of f(*args). Every float argument has a gradient.
+    """The forward and backward pass of f(*args). Every float argument has a gradient.
 
     Raises NoGradientError if jax.grad would fail, ValueError for more than `most` equations.
     """
@@ -101,100 +66,60 @@ def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int =
     if others or y.aval.shape or isinstance(y, Literal) or y not in run.active:
         specs = join_names([spec_of(y.aval) for y in closed.jaxpr.outvars])
         raise NoGradientError(f"backward starts at one float that depends on an argument, but f returns {specs}")
-    return run
+    end = run.boxes[run.box_of[y]]
+    run.boxes[end.id] = replace(end, name=end.name or "result")
+    return run.replay(y, run.reads())
 
 
-class JaxRun:
-    """The values of a jaxpr, and its picture without gradients.
+class JaxRun(GraphReplay):
+    """The values of a jaxpr by its variables.
 
-    values, places    a variable → its value, and the id of its box
-    active            variables that have a gradient
-    grads             a variable → its gradient so far, during the backward pass
+    kept    box of an equation → the arrays that its backward function keeps alive
     """
 
     def __init__(self, closed: ClosedJaxpr, args: Sequence[Any], names: Mapping[int, str]):
+        super().__init__(lambda x: spec_of(jax.typeof(x)), array_of, jnp.ones_like)
         jaxpr = closed.jaxpr
-        self.end = jaxpr.outvars[0]
-        self.values: dict[Any, Any] = {}
-        self.places: dict[Any, str] = {}
-        self.active: set[Any] = set()
-        self.boxes: dict[str, Box] = {}
-        self.arrows: list[Arrow] = []
-        self.steps: list[EquationRun] = []
-        self.grads: dict[Any, Any] = {}
+        self.kept: dict[str, list[Any]] = {}
+        self.active = {x for x in jaxpr.invars if jnp.issubdtype(x.aval.dtype, jnp.inexact)}
         known = [*(names.get(id(x), "constant") for x in closed.consts), *names_of(jaxpr, jaxpr.invars)]
         for var, value, name in zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), known, strict=True):
-            if var in jaxpr.invars and jnp.issubdtype(value.dtype, jnp.inexact):
-                self.active.add(var)
-            self.add_box("leaf", "", [var], [value], ITEM.sub(r".\1", name))
+            self.add("leaf", ITEM.sub(r".\1", name), "", {var: value})
         for eqn in jaxpr.eqns:
             if eqn.outvars:
                 self.run(eqn)
 
-    def add_box(self, kind: str, sign: str, variables: Sequence[Any], values: Sequence[Any], name: str = "") -> str:
-        id = f"b{len(self.boxes) + 1}"
-        self.values.update(zip(variables, values))
-        self.places.update(dict.fromkeys(variables, id))
-        arrays = [array_of(x) for x in values]
-        heat = heat_of(arrays[0]) if len(arrays) == 1 else None
-        spec, text = " ".join(spec_of(jax.typeof(x)) for x in values), join_names([format_array(x) for x in arrays])
-        grad = "·" if self.active.intersection(variables) else ""
-        self.boxes[id] = Box(id, kind, name, sign, spec * (kind != "constant"), text, grad, value_heat=heat)
-        return id
-
-    def operand(self, x: Any) -> str:
+    def tail(self, x: Any) -> str:
         """The id of an operand's box. A number written in the jaxpr gets a new box."""
-        return self.add_box("constant", "", [], [jnp.asarray(x.val)]) if isinstance(x, Literal) else self.places[x]
+        if isinstance(x, Literal):
+            x, value = object(), jnp.asarray(x.val)
+            self.add("constant", "", "", {x: value})
+        return self.box_of[x]
 
     def run(self, eqn: Any) -> None:
         """Run an equation, and add its box and its arrows."""
         xs = [x.val if isinstance(x, Literal) else self.values[x] for x in eqn.invars]
         places = [i for i, x in enumerate(eqn.invars) if not isinstance(x, Literal) and x in self.active]
-        ys, pull = jax.vjp(lambda *active: bind(eqn, xs, places, active), *(xs[i] for i in places))
+        ys, vjp = jax.vjp(lambda *active: bind(eqn, xs, places, active), *(xs[i] for i in places))
         self.active.update(y for y in eqn.outvars if places and jnp.issubdtype(y.aval.dtype, jnp.inexact))
-        tails = [self.operand(x) for x in eqn.invars]
+        tails = [self.tail(x) for x in eqn.invars]
         shown = [f"#{len(self.boxes) + 1}", *(self.boxes[tail].display_name for tail in tails)]
-        sign, rules, slopes = derivatives(eqn, shown)
-        head = self.add_box("op", sign, eqn.outvars, ys)
-        arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
-        self.arrows += arrows
-        passed = [arrows[i] for i in places], pull, [rules[i] for i in places], slopes
-        self.steps.append(EquationRun(eqn, head, places, *passed))
+        sign, rules, is_pointwise = derivatives(eqn, shown)
+        arrows = self.add("op", "", sign, dict(zip(eqn.outvars, ys)), tails)
+        self.kept[self.box_of[eqn.outvars[0]]] = jax.tree.leaves(vjp)
 
-    def replay(self) -> GraphRun:
-        """Run backpropagation and record each share of it."""
-        self.grads[self.end] = jnp.ones_like(self.values[self.end])
-        shares = [share for step in reversed(self.steps) for share in self.pull(step)]
-        for var, grad in self.grads.items():
-            box, array = self.boxes[self.places[var]], array_of(grad)
-            self.boxes[box.id] = replace(box, grad=format_array(array), grad_heat=heat_of(array))
-        end = self.places[self.end]
-        self.boxes[end] = replace(self.boxes[end], name=self.boxes[end].name or "result")
-        picture = Picture(tuple(self.boxes.values()), tuple(self.arrows), (end,))
-        sizes = {self.places[var]: value.nbytes for var, value in self.values.items()}
-        return GraphRun(picture, "1", tuple(shares), self.reads(), frees=True, sizes=sizes)
+        def pull(gys: Sequence[Any]) -> list[Any]:
+            given = [jnp.zeros_like(y) if gy is None else gy for y, gy in zip(ys, gys)]
+            return [*vjp(given)][::-1]
 
-    def pull(self, step: EquationRun) -> list[Share]:
-        """The shares that an equation passes back to its operands. Also adds them to the operands' gradients."""
-        gys = [self.grads.get(y) for y in step.eqn.outvars]
-        if all(gy is None for gy in gys) or not step.places:
-            return []
-        gys = [jnp.zeros_like(self.values[y]) if gy is None else gy for y, gy in zip(step.eqn.outvars, gys)]
-        gxs, found = step.pull(gys), []
-        slopes = step.pull([jnp.ones_like(gys[0])]) if step.slopes else [None] * len(gxs)
-        for place, arrow, gx, rule, slope in reversed([*zip(step.places, step.arrows, gxs, step.rules, slopes)]):
-            x = step.eqn.invars[place]
-            before = self.grads.get(x)
-            self.grads[x] = gx if before is None else jax.lax.add(before, gx)
-            arrays = [y if y is None else array_of(y) for y in (slope, gys[0], gx, self.grads[x], before)]
-            found.append(make_share(arrow.id, rule, *arrays))
-        return found
+        uses = [(eqn.invars[i], arrows[i], rules[i]) for i in reversed(places)]
+        self.ops += [OpRun(eqn.outvars, uses, pull, is_pointwise)] * bool(places)
 
     def reads(self) -> dict[str, tuple[str, ...]]:
         """Box of an equation → boxes of the values that the equation's backward function keeps alive."""
-        owner = {id(value): self.places[var] for var, value in self.values.items()}
-        kept = {step.box: [owner.get(id(x), "") for x in jax.tree.leaves(step.pull)] for step in self.steps}
-        return {box: tuple(dict.fromkeys(filter(None, found))) for box, found in kept.items()}
+        owner = {id(value): self.box_of[key] for key, value in self.values.items()}
+        found = {box: [owner[id(x)] for x in kept if id(x) in owner] for box, kept in self.kept.items()}
+        return {box: tuple(dict.fromkeys(boxes)) for box, boxes in found.items()}
 
 
 def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[Any]) -> list[Any]:
@@ -206,24 +131,23 @@ def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[An
 
 
 def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
-    """The symbol of an equation, its derivatives, and whether it works element by element, taken from minigrad's op.
+    """The symbol of an equation, its derivatives, and whether it works element by element.
 
     names    the names of the result and of each operand
     """
-    name = eqn.primitive.name
-    try:
-        operands = [
-            float(x.val) if isinstance(x, Literal) else placeholder("", Spec(x.aval.shape, str(x.aval.dtype)))
-            for x in eqn.invars
-        ]
-        assert name in METHODS or not any(eqn.params.values()), "a method of this name may have other parameters"
-        method = partial(METHODS.get(name, lambda p, x, *ys: getattr(x, name)(*ys)), eqn.params)
-        y, sign, rules = rules_like(method, operands, names, eqn.outvars[0].aval.shape)
-        assert sign, "a formula shows the operands in minigrad's order"
-        is_pointwise = isinstance(y.op, Elementwise) and all(x.spec.shape == y.spec.shape for x in y.inputs)
-        return sign, rules, is_pointwise
-    except Exception:  # minigrad has no such op, or its op takes other arguments or has no derivative
-        return callee(eqn) or name, [Rule("vjp(g)", True)] * len(eqn.invars), False
+    name, otherwise = eqn.primitive.name, Rule("vjp(g)", True)
+    operands = [float(x.val) if isinstance(x, Literal) else (x.aval.shape, str(x.aval.dtype)) for x in eqn.invars]
+    method, shape = partial(method_like, name, eqn.params), eqn.outvars[0].aval.shape
+    sign, rules, is_pointwise = own_derivatives(method, operands, names, shape, otherwise)
+    return sign or callee(eqn) or name, rules, is_pointwise
+
+
+def method_like(name: str, params: Mapping[str, Any], x: Any, *xs: Any) -> Any:
+    """The result of minigrad's method for the same op. Raises an error of any kind if there is none."""
+    if name in METHODS:
+        return METHODS[name](params, x, *xs)
+    assert not any(params.values()), "a method of this name may have other parameters"
+    return getattr(x, name)(*xs)
 
 
 def array_of(x: Any) -> Any:

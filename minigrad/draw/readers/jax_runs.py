@@ -20,10 +20,10 @@ from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line
 from ..tensors import format_array
 from ..words import number
 from .jax import array_of, bind
-from .jaxpr import array_names, function_of, is_jaxpr, names_of, open_jaxpr, spec_of, static_arguments
+from .jaxpr import array_names, branch_scopes, function_of, is_jaxpr, names_of, spec_of, static_arguments, symbol_of
 
 CALLS = "jit", "custom_jvp_call", "custom_vjp_call"
-title = "jaxpr: built first, run later"
+title, branch = "jaxpr: built first, run later", "jax.lax.cond"
 
 
 def is_tensor(x: Any) -> bool:
@@ -73,11 +73,11 @@ def sign_of(name: str, params: Any) -> str:
     """The symbol of a primitive; if it calls one function, the function's name. x * 2 is a jit around a primitive."""
     calls = [x for x in params.values() if is_jaxpr(x)] if name in CALLS else []
     if params.get("inline"):
-        inside = {eqn.primitive.name for eqn in open_jaxpr(calls[0]).eqns} - {"convert_element_type"}
+        inside = {eqn.primitive.name for eqn in calls[0].eqns} - {"convert_element_type"}
         name = inside.pop() if len(inside) == 1 else params["name"]
     elif calls:
         name = function_of(calls[0]) or name
-    return SIGNS.get(name, name.strip("_").removeprefix("reduce_"))
+    return symbol_of(SIGNS.get(name, name.strip("_").removeprefix("reduce_")), params)
 
 
 class JaxprTraces:
@@ -104,7 +104,7 @@ class JaxprTraces:
         values = [*closed.consts, *map(jax.numpy.asarray, given)]
         known = [*(captured.get(id(x), "constant") for x in closed.consts), *names_of(closed, closed.jaxpr.invars)]
         env = dict(zip((*closed.jaxpr.constvars, *closed.jaxpr.invars), values))
-        run = StaticRun(box_of={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
+        run = StaticRun(unused={var: replace(describe(env[var]), name=name) for var, name in zip(env, known)})
         for eqn in closed.jaxpr.eqns:
             add_equation(run, env, eqn, code_of(self.f))
         with redirect_stdout(StringIO()):
@@ -125,12 +125,12 @@ def add_equation(run: StaticRun, env: dict[Any, Any], eqn: Any, code: CodeType) 
     operands = [describe(x) if isinstance(var, Literal) else var for var, x in zip(eqn.invars, xs)]
     frames = eqn.source_info.traceback.frames if eqn.source_info.traceback else ()
     line = own_line([(frame.file_name, frame.line_num) for frame in reversed(frames)], code)
-    box = run.add_op(sign_of(eqn.primitive.name, eqn.params), [*map(describe, ys)], operands, line)
-    run.box_of.update(dict.fromkeys(eqn.outvars, box))
+    sign = sign_of(eqn.primitive.name, eqn.params)
+    box = run.run_op(sign, eqn.outvars, [*map(describe, ys)], operands, line)
     run.prints[box] = printed.getvalue()
     if branches := eqn.params.get("branches"):
-        labels = ["false", "true"] if len(branches) == 2 else [f"branch {i}" for i in range(len(branches))]
-        signs = {label: [*map(sign_with_numbers, open_jaxpr(branch).eqns)] for label, branch in zip(labels, branches)}
+        labels = [scope.label for scope in branch_scopes(branches)]
+        signs = {label: [*map(sign_with_numbers, branch.eqns)] for label, branch in zip(labels, branches)}
         run.add_branches(box, labels[int(xs[0])], dict(reversed(signs.items())))
 
 

@@ -8,7 +8,7 @@ is the forward pass of a gradient, transpose(jvp) its backward pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import isfunction, unwrap
 from itertools import groupby
@@ -21,19 +21,19 @@ from jax.extend.source_info_util import summarize
 
 from ...engine.base.pytree import leaves, paths
 from ...engine.core.node import Place
-from ..listing import Entry, EntryList, Listing, Path, Scope
+from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..names import names_in, variables_of
+from ..nested import NamedGraph, NamedOp, OpEntries
 from ..subgraphs import WORDS
 from ..tensors import format_array
 from . import refuse_missing_arguments
 from .hlo import ITEM, give_name
-from .nested import LONGEST
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 NUMBER = re.compile(r"np\.\w+\((-?\d+)\)")  # np.int64(2)
 DEFAULTS = "None", "False", "()"  # parameters with these values are not shown
-IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that the spec shows already
+SHOWN = "shape", "new_sizes", "new_dtype", "preferred_element_type", "y"  # parameters that spec or symbol show already
 
 
 def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listing:
@@ -41,14 +41,13 @@ def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listi
 
     names    id of an array → its name
     """
-    reader, args = JaxprReader(names), arguments(jaxpr, ())
-    results = reader.read(jaxpr, args, ())
-    for x in (*args, *results):
-        reader.add(x)
+    entries = OpEntries()
+    results = entries.read(JaxprReader(names).graph(jaxpr))
     for y, name in zip(results, names_of(jaxpr, results, "result_paths", "result")):
+        entries.add(y)
         if y.kind != "constant":
             y.name = ", ".join(filter(None, (y.name, ITEM.sub(r".\1", name))))
-    return Listing(output, reader.entries)
+    return Listing(output, entries.entries)
 
 
 def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
@@ -82,81 +81,73 @@ def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
     return names_in({**names, **held}, lambda x: id(x) if is_array(x) else None)
 
 
-class JaxprReader(EntryList):
-    """Collects the entries of a jaxpr and of the jaxprs that it calls."""
+class JaxprReader:
+    """Describes the equations of a jaxpr and of the jaxprs that it calls."""
 
     def __init__(self, names: Mapping[int, str]):
-        super().__init__()
         self.names = names
         self.constants: dict[int, Entry] = {}  # id of an array → its entry
 
-    def read(self, jaxpr: Any, xs: Sequence[Entry], path: Path) -> list[Entry]:
-        """Add the equations of a jaxpr that is called with xs. Returns the entries of its results."""
+    def graph(self, jaxpr: Any, operands: Sequence[Any] = (), scope: Scope | None = None) -> NamedGraph:
         inner = open_jaxpr(jaxpr)
-        env: dict[Any, Entry] = dict(zip(inner.invars, xs, strict=True))
+        return NamedGraph(
+            self.ops(jaxpr), [*map(operand, inner.outvars)], dict(zip(inner.invars, operands)), scope=scope
+        )
+
+    def ops(self, jaxpr: Any) -> Iterator[NamedOp]:
+        inner = open_jaxpr(jaxpr)
+        for var, name in zip(inner.invars, names_of(jaxpr, inner.invars), strict=True):
+            yield NamedOp(give_name(node("leaf", "", [var], var), name), outputs=[var])
         consts = jaxpr.consts if isinstance(jaxpr, ClosedJaxpr) else [None] * len(inner.constvars)
         for var, const in zip(inner.constvars, consts):
             leaf = give_name(node("leaf", "", [var], var), self.names.get(id(const), "constant"))
             leaf.path, leaf.facts = None, ("captured: a constant of the graph",)
-            env[var] = leaf if const is None else self.constants.setdefault(id(const), leaf)
+            yield NamedOp(leaf if const is None else self.constants.setdefault(id(const), leaf), outputs=[var])
         scopes: list[Scope] = []
         for eqn in inner.eqns:
             scopes = scopes_of(eqn, scopes)
-            results = self.equation(eqn, [operand(x, env) for x in eqn.invars], (*path, *scopes))
-            env.update(zip(eqn.outvars, results, strict=True))
-        return [operand(y, env) for y in inner.outvars]
+            yield from self.equation(eqn, scopes)
 
-    def equation(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add the jaxprs that an equation calls, then the equation. Returns the entries of its results."""
-        name, about = eqn.primitive.name, eqn.params
-        parts = parts_of(eqn)
+    def equation(self, eqn: Any, scopes: list[Scope]) -> Iterator[NamedOp]:
+        """Describe an equation and the jaxprs that it calls."""
+        name, inputs, parts = eqn.primitive.name, [*map(operand, eqn.invars)], parts_of(eqn)
         if function := callee(eqn):
-            return self.read(parts[0], xs, (*path, Scope("module", function, name, eqn)))
-        if name in ("cond", "scan", "while"):
-            kind = "branch" if name == "cond" else f"loop, {about['length']} steps" if name == "scan" else "loop"
-            path = (*path, Scope("scope", name, kind, eqn))
-            xs = {"cond": self.branches, "scan": self.scan, "while": self.loop}[name](eqn, xs, path)
-        else:
-            for part in parts:  # such as the sum of two numbers in a scatter-add
-                region = (*path, Scope("module", function_of(part) or "region", "computation", part))
-                xs += self.read(part, arguments(part, region), region)
-        found = node("op", name, eqn.outvars, eqn, path)
-        said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in IN_SPEC and not callable(x))
+            scope = Scope("module", function, name, eqn)
+            yield NamedOp(None, (), eqn.outvars, (), [*scopes, scope], [self.graph(parts[0], inputs)])
+            return
+        about, found = eqn.params, node("op", symbol_of(name, eqn.params), eqn.outvars, eqn)
+        said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in SHOWN and not callable(x))
         found.facts = tuple(f"{key} {text}" for key, text in said if text not in DEFAULTS and len(text) <= LONGEST)
         found.line = line_at(eqn)
-        self.add(found, xs)
-        return [found] * len(eqn.outvars)
+        if name in ("cond", "scan", "while"):
+            kind = "branch" if name == "cond" else f"loop, {about['length']} steps" if name == "scan" else "loop"
+            scopes = [*scopes, Scope("scope", name, kind, eqn)]
+        if name == "cond":
+            inner = [self.graph(part, inputs[1:], scope) for scope, part in zip(branch_scopes(parts), parts)]
+            inputs = inputs[:1]
+        elif name in ("scan", "while"):
+            inner, inputs = (yield from self.loop(eqn, inputs, scopes)), []
+        else:  # such as the sum of two numbers in a scatter-add
+            named = [Scope("module", function_of(part) or "region", "computation", part) for part in parts]
+            inner = [self.graph(part, (), scope) for part, scope in zip(parts, named)]
+        yield NamedOp(found, inputs, eqn.outvars, (), scopes, inner)
 
-    def branches(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add the branches of a cond. Returns what its node reads: the index, and the results of the branches."""
-        found, branches = xs[:1], eqn.params["branches"]
-        for i, branch in enumerate(branches):
-            label = ("false", "true")[i] if len(branches) == 2 else f"branch {i}"
-            found += self.read(branch, xs[1:], (*path, Scope("scope", label, WORDS.get(label, ""), branch)))
-        return found
-
-    def scan(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        body = eqn.params["jaxpr"]
-        return self.read(
-            body, self.loop_operands(body, xs, eqn.params["num_consts"], eqn.params["num_carry"], path), path
-        )
-
-    def loop(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add the test and the body of a while. Returns their results."""
-        about = eqn.params
-        first, fixed = about["cond_nconsts"], about["body_nconsts"]
-        test, body = ((*path, Scope("scope", name, WORDS[name], eqn)) for name in ("test", "body"))
-        inner = self.loop_operands(about["body_jaxpr"], xs[first:], fixed, len(xs), body)
-        holds = self.read(about["cond_jaxpr"], [*xs[:first], *inner[fixed:]], test)
-        return [*holds, *self.read(about["body_jaxpr"], inner, body)]
-
-    def loop_operands(self, body: Any, xs: list[Entry], fixed: int, carried: int, path: Path) -> list[Entry]:
-        """Add the carries and rows of a loop. Returns the operands of its body: constants, carries and rows."""
-        found = xs[:fixed]
-        for i, (var, x) in enumerate(zip(open_jaxpr(body).invars[fixed:], xs[fixed:], strict=True)):
-            found.append(node("op", "carry" if i < carried else "row", [var], var, path))
-            self.add(found[-1], [x])
-        return found
+    def loop(self, eqn: Any, xs: list[Any], scopes: list[Scope]) -> Generator[NamedOp, None, list[NamedGraph]]:
+        """Describe the carries and rows of a loop. Returns its parts: the test, if it has one, and the body."""
+        about, test, inside = eqn.params, list[NamedGraph](), None
+        first, fixed, carried = 0, about.get("num_consts"), about.get("num_carry")
+        if eqn.primitive.name == "while":
+            first, fixed, carried = about["cond_nconsts"], about["body_nconsts"], len(xs)
+            inside = Scope("scope", "body", WORDS["body"], eqn)
+        body = about["jaxpr"] if inside is None else about["body_jaxpr"]
+        variables = open_jaxpr(body).invars[fixed:]
+        for i, (var, x) in enumerate(zip(variables, xs[first + fixed :], strict=True)):
+            entry = node("op", "carry" if i < carried else "row", [var], var)
+            yield NamedOp(entry, [x], [var], (), [*scopes, inside] if inside else scopes)
+        if inside is not None:
+            scope = Scope("scope", "test", WORDS["test"], eqn)
+            test = [self.graph(about["cond_jaxpr"], [*xs[:first], *variables], scope)]
+        return [*test, self.graph(body, [*xs[first : first + fixed], *variables], inside)]
 
 
 # -- parts of a jaxpr -------------------------------------------------------------------------------------------------
@@ -183,6 +174,17 @@ def callee(eqn: Any) -> str:
     part = open_jaxpr(parts[0])
     is_call = (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
     return is_call * (function_of(part) or str(eqn.primitive.name))
+
+
+def symbol_of(name: str, params: Mapping[str, Any]) -> str:
+    """The name of a primitive; for a power, its exponent: ^3."""
+    return f"^{params['y']}" if name == "integer_pow" else name
+
+
+def branch_scopes(parts: Sequence[Any]) -> list[Scope]:
+    """The scopes of the branches of a cond."""
+    labels = ["false", "true"] if len(parts) == 2 else [f"branch {i}" for i in range(len(parts))]
+    return [Scope("scope", label, WORDS.get(label, ""), part) for label, part in zip(labels, parts)]
 
 
 def function_of(jaxpr: Any) -> str:
@@ -218,11 +220,11 @@ def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
 # -- entries ----------------------------------------------------------------------------------------------------------
 
 
-def node(kind: str, sign: str, variables: Sequence[Any], thing: Any, path: Path | None = ()) -> Entry:
+def node(kind: str, sign: str, variables: Sequence[Any], thing: Any) -> Entry:
     """An entry with these variables. A token, which only orders effects, has no bytes."""
     avals = [var.aval for var in variables]
     nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if is_array(aval))
-    return Entry(kind, sign, "", " ".join(map(spec_of, avals)), thing, nbytes, path=path)
+    return Entry(kind, sign, "", " ".join(map(spec_of, avals)), thing, nbytes)
 
 
 def spec_of(aval: Any) -> str:
@@ -230,17 +232,11 @@ def spec_of(aval: Any) -> str:
     return str(aval.str_short(short_dtypes=True)).replace(",", ", ")
 
 
-def arguments(jaxpr: Any, path: Path) -> list[Entry]:
-    variables = open_jaxpr(jaxpr).invars
-    named = zip(variables, names_of(jaxpr, variables), strict=True)
-    return [give_name(node("leaf", "", [var], var, path), name) for var, name in named]
-
-
-def operand(x: Any, env: Mapping[Any, Entry]) -> Entry:
-    """The entry of a variable, or of a number written in the jaxpr."""
+def operand(x: Any) -> Any:
+    """A variable, or the entry of a number written in the jaxpr."""
     if isinstance(x, Literal):
         return Entry("constant", "", "", "", x, value=format_array(np.asarray(x.val)), path=None)
-    return env[x]
+    return x
 
 
 def line_at(eqn: Any) -> str:

@@ -17,12 +17,13 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from ..listing import Entry, Listing, Scope
+from ..listing import LONGEST, Entry, Listing, Scope
+from ..nested import FEW, KINDS, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, part_of, spec_text
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # a frame of a stack trace
+Body = GraphProto | FunctionProto
 Specs = ChainMap[str, str]  # name of a value → its spec; "" if it is unknown
 
 
@@ -35,7 +36,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         raise TypeError("an ONNX model takes no example arguments: it has one graph for all arguments")
     model = model_of(x)
     typed, notes = with_shapes(model)
-    entries = OpEntries(ModelReader(model).graph(typed.graph, ChainMap())).entries
+    entries = entries_of(ModelReader(model).graph(typed.graph, ChainMap()))
     opsets = join_names([f"{opset.version} of {opset.domain or 'ai.onnx'}" for opset in model.opset_import])
     maker = f", made by {model.producer_name} {model.producer_version}".rstrip() * bool(model.producer_name)
     about = f"ONNX, IR version {model.ir_version}, opset {opsets or 'unknown'}{maker}."
@@ -77,18 +78,19 @@ class ModelReader:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.calls: list[str] = []  # the functions that are being read, outermost first
 
-    def graph(self, graph: GraphProto | FunctionProto, specs: Specs, label: str = "", rows: int = 0) -> NamedGraph:
-        """Describe a graph or a function. `rows`: how many of the last inputs are rows of a scan."""
+    def graph(self, graph: Body, specs: Specs, xs: Sequence[str] = (), label: str = "", rows: int = 0) -> NamedGraph:
+        """Describe a graph that an op calls with the last of its operands xs, of which the last `rows` are rows."""
         typed = [x for x in (*graph.input, *graph.value_info, *graph.output) if not isinstance(x, str)]
         specs.update((value.name, type_text(value.type)) for value in typed)
-        leaves = [leaf_of(tensor, tensor.dims) for tensor in getattr(graph, "initializer", ())]
-        leaves += [leaf_of(tensor.values, tensor.dims) for tensor in getattr(graph, "sparse_initializer", ())]
-        named = {leaf.entry.name for leaf in leaves}
+        stored = [initialiser(tensor, tensor.dims) for tensor in getattr(graph, "initializer", ())]
+        stored += [initialiser(tensor.values, tensor.dims) for tensor in getattr(graph, "sparse_initializer", ())]
+        named = {entry.name for entry in stored}
         inputs = [name for name in names_of(graph.input) if name not in named]
+        leaves = [NamedOp(entry, outputs=[entry.name]) for entry in (*stored, *(input_of(x, specs) for x in inputs))]
         sign = "carry" if isinstance(graph, GraphProto) else "input"
         signs = [sign] * (len(inputs) - rows) + ["row"] * rows
-        ops = [*leaves, *(input_of(name, specs) for name in inputs), *(self.op(each, specs) for each in graph.node)]
-        return NamedGraph(dict(zip(inputs, signs)), ops, names_of(graph.output), label)
+        ops = [*leaves, *(self.op(each, specs) for each in graph.node)]
+        return part_of(label, graph, ops, names_of(graph.output), dict(zip(inputs, signs)), xs)
 
     def function(self, function: FunctionProto, node: NodeProto, specs: Specs) -> NamedGraph:
         """The body of the function that a node calls. Raises ValueError if the function calls itself."""
@@ -97,17 +99,20 @@ class ModelReader:
             raise ValueError(f"the function {name} calls itself, which ONNX does not allow")
         both = [*zip(function.input, node.input), *zip(function.output, node.output)]
         self.calls.append(name)
-        body = self.graph(function, ChainMap({formal: specs[name] for formal, name in both if name in specs}))
+        known = ChainMap({formal: specs[name] for formal, name in both if name in specs})
+        body = self.graph(function, known, node.input)
         self.calls.pop()
         return body
 
+    def subgraphs(self, node: NodeProto, specs: Specs) -> list[NamedGraph]:
+        rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs")
+        inner = [(a.name, graph) for a in node.attribute for graph in subgraphs(a)]
+        return [self.graph(graph, specs.new_child(), node.input, name, rows) for name, graph in inner]
+
     def op(self, node: NodeProto, specs: Specs) -> NamedOp:
         """Describe a node and its subgraphs, or the function that it calls."""
-        rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs")
-        parts = [self.graph(g, specs.new_child(), a.name, rows) for a in node.attribute for g in subgraphs(a)]
         function = self.functions.get((node.domain, node.op_type, node.overload))
-        if function is not None:
-            parts = [self.function(function, node, specs)]
+        parts = self.subgraphs(node, specs) if function is None else [self.function(function, node, specs)]
         results = [name for name in node.output if name]
         known = [spec for name in results if (spec := specs.get(name))]
         facts = [f"{what} {name}" for what, name in (("domain", node.domain), ("node", node.name)) if name]
@@ -117,29 +122,28 @@ class ModelReader:
         if node.op_type == "Constant":
             text = attributes[0].partition(" = ")[2]
             make_constant(entry, text if text != entry.spec else "")
-        scopes = modules_of(node)
-        if parts:
-            kind = "function" if function else KINDS.get(node.op_type, "control flow")
-            scopes.append(Scope("scope", node.name or node.op_type, kind, (*results, node.name)))
-        return NamedOp(entry, node.input, results, scopes, parts)
+        kind = "function" if function else KINDS.get(node.op_type, "control flow")
+        own = [Scope("scope", node.name or node.op_type, kind, (*results, node.name))] * bool(parts)
+        inputs = node.input[: len(node.input) - len(parts[-1].operands)] if parts else node.input
+        return NamedOp(entry, inputs, results, modules_of(node), own, parts)
 
 
 # -- parts of a graph -------------------------------------------------------------------------------------------------
 
 
-def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
+def initialiser(tensor: TensorProto, lengths: Sequence[int]) -> Entry:
     """An initialiser of this shape; a sparse one stores fewer values. Values are read only if they are few."""
     spec = spec_text(TensorProto.DataType.Name(tensor.data_type), lengths)
     stored = [f"stored in {pair.value}, not loaded" for pair in tensor.external_data if pair.key == "location"]
     entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of(spec), path=None, facts=("initialiser", *stored))
     if not stored and prod(lengths) <= FEW and tensor.data_type != TensorProto.STRING and tensor.dims == lengths:
         entry.value = format_array(numpy_helper.to_array(tensor))
-    return NamedOp(entry, outputs=[tensor.name])
+    return entry
 
 
-def input_of(name: str, specs: Specs) -> NamedOp:
+def input_of(name: str, specs: Specs) -> Entry:
     spec = specs.get(name, "")
-    return NamedOp(Entry("leaf", "", name, spec, None, bytes_of(spec)), outputs=[name])
+    return Entry("leaf", "", name, spec, None, bytes_of(spec))
 
 
 def names_of(values: Iterable[Any]) -> list[str]:
@@ -164,7 +168,7 @@ def attribute_text(attribute: onnx.AttributeProto) -> str:
     """An attribute, such as alpha = 0.3. In a function, alpha = @slope means the attribute slope of the call."""
     text = str(helper.printable_attribute(attribute)).partition(" = ")[2]
     if attribute.HasField("t"):
-        entry = leaf_of(attribute.t, attribute.t.dims).entry
+        entry = initialiser(attribute.t, attribute.t.dims)
         text = entry.value or entry.spec
     elif attribute.HasField("f"):
         text = number(attribute.f)

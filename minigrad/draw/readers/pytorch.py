@@ -8,11 +8,11 @@ torch.compile hands each graph to a backend. Ours records the graph and runs it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, fx
@@ -20,24 +20,15 @@ from torch.utils._pytree import tree_leaves
 
 from ...engine.base.pytree import leaves
 from ...engine.core.node import Place
-from ..listing import Entry, EntryList, Listing, Path, Scope
+from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of, output_title
+from ..nested import NamedGraph, NamedOp, OpEntries
 from ..words import pluralize, shorten
 from . import name_of, refuse_missing_arguments
 from .pytorch_aten import op_name, options_of
 from .pytorch_calls import LIBRARY, CallRecorder, listing_of_call, preserve
 from .pytorch_run import replay_of as replay_of
-from .pytorch_tensors import (
-    entry_of,
-    facts_of,
-    fill_values,
-    names_of,
-    node_of,
-    nodes_before,
-    saved_by,
-    spec_of,
-    tensors_in,
-)  # fmt: skip
+from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, node_of, nodes_before, saved_by, tensors_in
 
 FREED = "backward() has freed the saved tensors: run forward again, or use backward(retain_graph=True) to keep them."
 NO_GRAPH = (
@@ -76,7 +67,8 @@ def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
     """The graph behind some tensors. Raises TypeError for a tensor that has none."""
     names = names_of(namespace)
     if alone := [y for y in ys if not y.requires_grad]:
-        raise TypeError(f"{names.get(alone[0], 'a tensor')}, {spec_of(alone[0])}, has no graph: {NO_GRAPH}")
+        what = entry_of(alone[:1], name=names.get(alone[0], "a tensor"), thing=alone[0])
+        raise TypeError(f"{what.headline}, has no graph: {NO_GRAPH}")
     inputs = nodes_before([node_of(y) for y in ys])
     place = {node: i for i, node in enumerate(inputs)}
     tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # a Node → its tensor
@@ -115,9 +107,10 @@ def notes_on(entries: Sequence[Entry]) -> list[str]:
 def listing_of_program(x: Any) -> Listing:
     """The nodes of an exported program, or of a GraphModule of torch.fx."""
     is_module, given = isinstance(x, fx.GraphModule), getattr(x, "graph_signature", x)
-    reader = FxReader({} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers})
-    reader.read(x if is_module else x.graph_module)
-    return Listing("a graph of torch.fx" if is_module else "an exported program", reader.entries)
+    names = {} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers}
+    found = OpEntries()
+    found.read(FxReader(names).graph(x if is_module else x.graph_module))
+    return Listing("a graph of torch.fx" if is_module else "an exported program", found.entries)
 
 
 def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -129,8 +122,8 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
 
     name, earlier, refused = name_of(f), len(graph_break_reasons), counters["unimplemented"].copy()
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with preserve(f, args) as modules:
-        runs = CompiledRuns(CallRecorder(modules, f, args, namespace))
+    with preserve(f, args) as reach:
+        runs = CompiledRuns(CallRecorder(reach, f, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]
@@ -143,67 +136,48 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     for why in counters["unimplemented"] - refused if not reasons else ():
         notes.append(f"torch.compile gave up: {shorten(' – '.join(map(str.strip, why.splitlines())), 200)}")
     notes += [OUTSIDE] * any(id(y) not in runs.made for y in ys)
-    return Listing(f"what torch.compile made of {name}", runs.entries, notes)
+    return Listing(f"what torch.compile made of {name}", runs.found.entries, notes)
 
 
-class FxReader(EntryList):
-    """Collects the entries of graphs of torch.fx.
+class FxReader:
+    """Describes the nodes of graphs of torch.fx.
 
     names    name of an input → the name of the parameter or buffer that it stands for
     """
 
     def __init__(self, names: Mapping[str, str]):
-        super().__init__()
-        self.names, self.scopes = names, dict[Any, Scope]()
+        self.names = names
 
-    def read(self, owner: Any, path: Path = (), given: Sequence[Entry | None] = ()) -> list[Entry | None]:
-        """Add the entries of a GraphModule. Returns its results' entries. `given`: its inputs' entries, if known."""
+    def graph(self, owner: Any, operands: Sequence[Any] = (), scope: Scope | None = None) -> NamedGraph:
+        """Describe a GraphModule."""
         inputs = [node for node in owner.graph.nodes if node.op == "placeholder"]
-        env = {node: entry for node, entry in zip(inputs, given) if entry is not None}
+        outputs = [y if isinstance(y, fx.Node) else "" for y in tree_leaves(owner.graph.output_node().args)]
+        return NamedGraph(self.ops(owner), outputs, dict(zip(inputs, operands)), scope=scope)
+
+    def ops(self, owner: Any) -> Iterator[NamedOp]:
+        scopes, inner = dict[Any, Scope](), dict[fx.Node, fx.GraphModule]()
         for node in owner.graph.nodes:
             value = attrgetter(node.target)(owner) if node.op in ("get_attr", "call_module") else None
-            is_inner = node.op == "get_attr" and isinstance(value, fx.GraphModule)  # a branch, or the body of a loop
-            if node not in env and not is_inner and node.op != "output":
-                here = path + self.scopes_of(node, path)
-                env[node] = self.entry(node, value, here)
-                if node.op not in LEAF_OPS:
-                    reads = [env[x] for x in node.all_input_nodes if x in env]
-                    self.add(env[node], reads + self.read_inner(node, owner, here, env))
-        for entry in env.values():
-            self.add(entry)
-        return [env.get(x) for x in tree_leaves(owner.graph.output_node().args)]
+            if node.op == "get_attr" and isinstance(value, fx.GraphModule):  # a branch, or the body of a loop
+                inner[node] = value
+            elif node.op in LEAF_OPS:
+                yield NamedOp(self.entry(node, value), outputs=[node])
+            elif node.op != "output":
+                operands, parts = [x for x in node.all_input_nodes if x not in inner], list[NamedGraph]()
+                for at in [i for i, x in enumerate(node.args) if isinstance(x, fx.Node) and x in inner]:
+                    part, given = cast(fx.Node, node.args[at]), tree_leaves(node.args[at + 1 :])
+                    scope = Scope("scope", str(part.target), "a graph inside", inner[part])
+                    parts.append(self.graph(inner[part], [x for x in given if x in operands], scope))
+                yield NamedOp(self.entry(node, value), operands, [node], (), scopes_of(node, scopes), parts)
 
-    def read_inner(self, node: fx.Node, owner: Any, path: Path, env: Mapping[Any, Entry]) -> list[Entry]:
-        """Add the graphs that a node calls with its last operands. Returns the entries of their results."""
-        found: list[Entry | None] = []
-        for at, branch in enumerate(node.args):
-            if isinstance(branch, fx.Node) and branch not in env:
-                inner = attrgetter(str(branch.target))(owner)
-                scope = Scope("scope", str(branch.target), "a graph inside", inner)
-                operands = [env[x] for x in tree_leaves(node.args[at + 1 :]) if x in env]
-                found += self.read(inner, (*path, scope), operands)
-        return [x for x in found if x is not None]
-
-    def scopes_of(self, node: fx.Node, path: Path) -> Path:
-        """The module calls that a node belongs to. PyTorch gives each call of a module its own key."""
-        found: list[Scope] = []
-        for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
-            label = re.sub(r"^(L\['(self|fn)'\]\.?|[LG]\['(?=\w+'\]))|'\]", "", at)
-            of = (kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
-            is_own = node.op == "call_module" and label == node.target
-            if label and not is_own and not label.startswith("_empty_nn_module_stack"):
-                where = (*map(id, (*path, *found)), key)
-                found.append(self.scopes.setdefault(where, Scope("module", label, of, None)))
-        return tuple(found)
-
-    def entry(self, node: fx.Node, value: Any, path: Path) -> Entry:
+    def entry(self, node: fx.Node, value: Any) -> Entry:
         target: Any = node.target
         meta = node.meta.get("tensor_meta")  # of ShapeProp
         results = [*tensors_in(node.meta.get("val", node.meta.get("example_value", value)))]
         results = results or [meta] * hasattr(meta, "dtype")
         if node.op in LEAF_OPS:
             own = target if node.op == "get_attr" else self.names.get(node.name, "")
-            return entry_of(results, name=own or node.name, thing=node, path=None if own else path)
+            return entry_of(results, name=own or node.name, thing=node, path=None if own else ())
         op = type(value).__name__ if node.op == "call_module" else op_name(target)
         args, kwargs = fx.map_arg((node.args, node.kwargs), lambda x: x.meta.get("example_value", x))
         facts = tuple(options_of(target, args, kwargs))
@@ -211,7 +185,19 @@ class FxReader(EntryList):
         at = re.findall(r'File "(.+)", line (\d+), in (.+)', node.stack_trace or "")
         places = [Place(file, int(n), where) for file, n, where in at if not file.startswith((*LIBRARY, "<eval"))]
         line = line_of(places[-1] if places else None)
-        return entry_of(results, op, name=name, thing=node, line=line, path=path, facts=facts)
+        return entry_of(results, op, name=name, thing=node, line=line, facts=facts)
+
+
+def scopes_of(node: fx.Node, known: dict[Any, Scope]) -> list[Scope]:
+    """The module calls that a node belongs to. PyTorch gives each call of a module its own key."""
+    found: list[Scope] = []
+    for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
+        label = re.sub(r"^(L\['(self|fn)'\]\.?|[LG]\['(?=\w+'\]))|'\]", "", at)
+        of = (kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
+        is_own = node.op == "call_module" and label == node.target
+        if label and not is_own and not label.startswith("_empty_nn_module_stack"):
+            found.append(known.setdefault((*found, key), Scope("module", label, of, None)))
+    return found
 
 
 class CompiledRuns(FxReader):
@@ -222,16 +208,16 @@ class CompiledRuns(FxReader):
 
     def __init__(self, call: CallRecorder):
         super().__init__({})
-        self.call, self.count = call, 0
+        self.call, self.count, self.found = call, 0, OpEntries()
         self.made: dict[int, tuple[Tensor, Entry | None]] = {}
 
     def backend(self, module: fx.GraphModule, examples: Any) -> Callable[..., Any]:
         def run(*given: Any) -> Any:
             results = module.forward(*given)
             self.count += 1
-            inputs = [self.input_entry(x) if isinstance(x, Tensor) else None for x in given]
+            inputs = [self.input_entry(x) if isinstance(x, Tensor) else "" for x in given]
             scope = Scope("scope", f"graph {self.count}", "torch.compile", module)
-            entries = self.read(module, (scope,), inputs)
+            entries = self.found.read(self.graph(module, inputs), path=(scope,))
             self.made |= {id(x): (x, entry) for x, entry in zip(results, entries) if entry is not None}
             return results
 

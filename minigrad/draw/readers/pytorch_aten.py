@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._jit_internal import boolean_dispatched
 from torch.autograd.graph import get_gradient_edge
 
 from ...engine.base.errors import NoGradientError
@@ -130,8 +131,8 @@ def options_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> lis
 def argument_names(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[str]:
     """The names of the positional arguments of a function of PyTorch; () if they are unknown."""
     try:
-        if isfunction(func):
-            return parameters_of(func)
+        if isfunction(func):  # max_pool2d(*args) chooses one of two functions with named arguments
+            return parameters_of(boolean_dispatched.get(func, {}).get("if_false", func))
         if not isinstance(func, torch._ops.OpOverload):
             name = re.sub(r"^__(\w+)__$", r"\1", func.__name__)
             overload = torch._C._jit_resolve_packet(f"aten::{name}", *args, **kwargs)
@@ -159,12 +160,12 @@ def to_signed(value: Any) -> Any:
     return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
 
 
-def method_like(call: AtenCall) -> Any:
-    """minigrad's method for the same op, as a function of the operands."""
+def method_like(call: AtenCall, x: Any, *xs: Any) -> Any:
+    """The result of minigrad's method for the same op. Raises an error of any kind if there is none."""
     defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
     others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
-    options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
-    return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
+    options = {k: given for k in defaults if k in others and (given := others.pop(k)) != defaults[k]}
+    return getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
 
 
 def edge_of(x: Tensor) -> Edge:

@@ -37,17 +37,18 @@ from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_o
 LIBRARY = *ENGINE, str(PurePath(torch.__file__).parent)  # folders without the user's code
 UNCHANGED = vars(Module()).keys() - {"_buffers", "_parameters"}  # attributes that every module has
 READING = "__bool__", "__float__", "__int__", "__index__", "item", "numpy", "tolist"
+Reach = tuple[dict[str, Module], dict[Tensor, None]]  # the modules by name, and the tensors, that a call can reach
 line_at = cache(line_of)
-HIDDEN = "A result comes from code that PyTorch does not report, such as NumPy or vmap, so no arrow leads to it."
+HIDDEN = "A value comes from code that PyTorch does not report, such as NumPy, vmap or jacrev, so no arrow leads to it."
 READ = "Python reads values of a tensor, so no arrow leads to what it does with them: {}."
 
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The operations that a call runs, up to its results. Raises TypeError if the call returns no tensor."""
-    with preserve(f, args) as modules, ExitStack() as hooks:
+    with preserve(f, args) as (modules, tensors), ExitStack() as hooks:
         if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
             modules = {"": next(iter(modules.values()))}
-        call = CallRecorder(modules, f, args, namespace)
+        call = CallRecorder((modules, tensors), f, args, namespace)
         hooks.enter_context(torch.compiler.set_stance("force_eager"))
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
@@ -60,8 +61,8 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 
 
 @contextmanager
-def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
-    """The modules that a call f(*args) can reach, by name. Restores afterwards what the call changes.
+def preserve(f: Any, args: Sequence[Any]) -> Iterator[Reach]:
+    """The modules, by name, and the tensors that a call f(*args) can reach. Restores afterwards what the call changes.
 
     These are the arguments, other tensors in reach, and the state of modules, optimisers and random generators. A
     module is assumed not to train when it is called: if f is a module, its parameters are not copied.
@@ -86,7 +87,7 @@ def preserve(f: Any, args: Sequence[Any]) -> Iterator[dict[str, Module]]:
             restore.callback(vars(x).clear)  # runs first
             vars(x).update(copy_of(own))
             vars(x).pop("_compiled_call_impl", None)  # of model.compile()
-        yield modules
+        yield modules, tensors
 
 
 def copy_of(x: Any) -> Any:
@@ -140,19 +141,22 @@ class CallRecorder(TorchFunctionMode):
     """Records operations while they run.
 
     names      id of a tensor → its name; `own` has parameters and buffers only
+    given      ids of the tensors that were there before the call
     results    (tensors, their versions, their Nodes) of each entry, kept alive so that ids stay unique
     places     id of a tensor → the number of its entry
     changes    memory → the number of the last entry that changed it in place
     """
 
-    def __init__(self, modules: Mapping[str, Module], f: Any, args: Sequence[Any], namespace: Mapping[str, object]):
+    def __init__(self, reach: Reach, f: Any, args: Sequence[Any], namespace: Mapping[str, object]):
         super().__init__()
+        modules, tensors = reach
         keywords = f.keywords if isinstance(f, partial) else {}
         names = {id(x): name for x, name in names_of({**keywords, **namespace, **keywords}).items()}
         parts = [pair for at, module in modules.items() for pair in module.named_modules(prefix=at)]
         own = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
         self.own = {id(x): name for pairs in own for name, x in pairs}
         self.names = {**attributes(parts), **names, **self.own, **inputs_of(args)}
+        self.given = {*map(id, tensors), *self.names}
         self.labels = {id(part): at for at, part in parts}
         self.asked = place(LIBRARY)
         self.entries: list[Entry] = []
@@ -206,9 +210,9 @@ class CallRecorder(TorchFunctionMode):
 
     def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
         """The entries that the results depend on, with names, values and what backward keeps; and notes."""
-        is_hidden = any(id(y) not in self.places and id(y) not in self.names for y in ys)
-        ends = [self.number(y) for y in ys]
-        place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else self.needed_by(ends))}
+        needed = self.needed_by([self.number(y) for y in ys])
+        is_hidden = any(self.entries[n].kind == "leaf" and id(self.results[n][0][0]) not in self.given for n in needed)
+        place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else needed)}
         kept, current = set[int](), dict[int, Tensor]()
         for n, i in place.items():
             entry, (results, versions, nodes) = self.entries[n], self.results[n]

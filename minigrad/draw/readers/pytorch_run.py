@@ -8,32 +8,28 @@ autograd's engine: no hook runs, no .grad changes, and backward() can still be c
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from itertools import zip_longest
+from functools import partial
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...engine.base.errors import NoGradientError
-from ...engine.base.spec import Spec
-from ...engine.tensor.symbol import placeholder
-from ..heat import Heat, heat_of
 from ..names import names_in
-from ..picture import Arrow, Box, GraphRun, Picture, Share
-from ..rules import Rule, rules_like
-from ..tensors import format_array, make_share
+from ..picture import GraphRun
+from ..rules import Rule
+from ..tensors import format_array
 from ..words import join_names
 from . import refuse_missing_arguments
 from .pytorch_aten import AtenCall, Edge, call_of, edge_of, edges_of, method_like, results_of, saved_by
 from .pytorch_calls import preserve
 from .pytorch_tensors import hook_names, node_hook_names, nodes_before, spec_of, tensors_in
+from .replay import GraphReplay, OpRun, own_derivatives
 
 
 class OpRecorder(TorchDispatchMode):
@@ -79,7 +75,7 @@ def replay_of(
                 y, variables = call(y, args)
             namespace = {**namespace, **variables, "result": y}
         order = order_of(y, most, is_sum)
-        return TorchRun(y, order, recording, namespace).replay()
+        return TorchRun(y, order, recording, namespace).run()
 
 
 def order_of(y: Any, most: int, is_sum: bool) -> list[Any]:
@@ -94,9 +90,8 @@ def order_of(y: Any, most: int, is_sum: bool) -> list[Any]:
     array_of(y)  # raises TypeError for a tensor without numbers
     before = nodes_before([edge_of(y).node])
     if len(before) > most:
-        raise ValueError(
-            f"a graph of {len(before):,} nodes is too large to step through: take a part of up to {most:,}"
-        )
+        what = f"a graph of {len(before):,} nodes is too large to step through"
+        raise ValueError(f"{what}: take a part of up to {most:,}")
     made = sorted(before, key=lambda node: node._sequence_nr())  # autograd's engine runs the ops from last to first
     return [*dict.fromkeys(x for node in made for x in (*before[node], node))]
 
@@ -117,23 +112,21 @@ def call(f: Any, args: Sequence[Any]) -> tuple[Any, dict[str, object]]:
         sys.setprofile(before)
 
 
-class TorchRun:
-    """A recorded graph, the values of its nodes, and its picture without gradients.
+class TorchRun(GraphReplay):
+    """A recorded graph and the values of its nodes. The key of a value is its edge, or its id if it has no gradient.
 
     order     the nodes, inputs before users
     calls     node → its call; leaves have none
-    values    edge → its value
-    uses      node → its operands that have a gradient, each with its arrow and its derivative
-    box_of    node, or id of a tensor without a gradient → the id of its box
     """
 
     def __init__(self, y: Tensor, order: list[Any], recording: OpRecorder, namespace: Mapping[str, object]):
+        super().__init__(spec_of, array_of, torch.ones_like)
         self.y, self.end, self.order = y.detach(), edge_of(y), order
         self.saved = {node: saved_by(node) for node in order}
         made = {y: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys)}
         ran = {y.grad_fn: call for y, call in made.items() if y.grad_fn is not None}
         self.calls = {x: call_of(x, self.saved[x], *ran.get(x, (None, {}))) for x in order if x.next_functions}
-        self.names = names_in(namespace, key_of)
+        self.names = names_in(namespace, lambda x: key_of(x) if isinstance(x, Tensor) else None)
         leaves = {Edge(x, 0): x.variable for x in order if hasattr(x, "variable")}
         held = [*tensors_in([*self.saved.values()]), *(x for x in namespace.values() if isinstance(x, Tensor))]
         inside = [x for x in (*held, *made) if x.grad_fn in self.saved]
@@ -144,11 +137,6 @@ class TorchRun:
         self.compute_values()
         if not made:
             self.check_result()
-        self.boxes: dict[str, Box] = {}
-        self.arrows: list[Arrow] = []
-        self.box_of: dict[Any, str] = {}
-        self.sizes: dict[str, int] = {}
-        self.uses: dict[Any, list[tuple[Edge, str, Rule]]] = {}
         for node in order:
             self.add_node(node)
 
@@ -170,7 +158,7 @@ class TorchRun:
         results = self.compute(self.calls[self.end.node]) if self.end.node in self.calls else ()
         again = dict(zip(results_of(self.end.node), results)).get(self.end, self.y)
         if not torch.allclose(again, self.y, rtol=0, atol=0, equal_nan=True):
-            texts = [content([x])[0] for x in (again, self.y)]
+            texts = [format_array(array_of(x)) for x in (again, self.y)]
             why = "a tensor of its graph was changed in place. Run the forward pass again"
             raise ValueError(f"the graph now computes {texts[0]}, but its tensor has the value {texts[1]}: {why}")
 
@@ -193,92 +181,54 @@ class TorchRun:
 
     def add_node(self, node: Any) -> None:
         """Add the box of a node, boxes for its operands that have no gradient, and its arrows."""
-        values = [self.values[edge] for edge in results_of(node) if edge in self.values]
+        results = {edge: self.values.get(edge) for edge in results_of(node)}
         call = self.calls.get(node)
         if call is None:
-            self.add_box(node, "leaf", self.names.get(id(node.variable), ""), "", values)
+            self.add("leaf", self.names.get(id(node.variable), ""), "", results)
             return
         name, tails = self.names.get((node, 0), ""), [self.tail(x) for x in call.operands]
         shown = [name or f"#{len(self.boxes) + 1}", *(self.boxes[id].display_name for id in tails)]
         sign, rules = self.symbol_and_rules(node, call, shown)
-        head = self.add_box(node, "op", name, sign, values)
-        arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        arrows = self.add("op", name, sign, results, tails)
         uses = zip(call.operands, arrows, rules, strict=True)
-        self.uses[node] = [(x, arrow.id, rule) for x, arrow, rule in uses if isinstance(x, Edge) and x.node]
-        self.arrows += arrows
+        operands = [use for use in uses if isinstance(use[0], Edge) and use[0].node]
+        is_pointwise = call.op is not None and torch.Tag.pointwise in call.op.tags
+        self.ops.append(OpRun([*results], operands, partial(pull, node), is_pointwise))
 
     def tail(self, x: Any) -> str:
         """The id of an operand's box; a new one for a constant, and for a value that was not kept."""
-        key = x.node if isinstance(x, Edge) else id(x)
-        if key in self.box_of:
-            return self.box_of[key]
-        if isinstance(x, Edge):
-            return self.add_box(object(), "constant", "", "", [])
-        is_constant = x.numel() == 1 and key not in self.names
-        return self.add_box(key, "constant" if is_constant else "leaf", self.names.get(key, ""), "", [x])
-
-    def add_box(self, key: Any, kind: str, name: str, sign: str, values: Sequence[Tensor]) -> str:
-        id, (text, heat) = f"b{len(self.boxes) + 1}", content(values)
-        spec = "" if kind == "constant" else join_names([*map(spec_of, values)])
-        self.boxes[id] = Box(id, kind, name, sign, spec, text or "?", "", value_heat=heat)
-        self.box_of[key], self.sizes[id] = id, sum(x.nbytes for x in values)
-        return id
+        key: Any = x if isinstance(x, Edge) else id(x)
+        if key not in self.box_of:
+            name, is_lost = self.names.get(key, ""), isinstance(x, Edge)
+            key = object() if is_lost else key
+            kind = "constant" if is_lost or (x.numel() == 1 and not name) else "leaf"
+            self.add(kind, name, "", {key: None if is_lost else x})
+        return self.box_of[key]
 
     def symbol_and_rules(self, node: Any, call: AtenCall, names: list[str]) -> tuple[str, list[Rule]]:
         """The symbol of an op and its derivatives: those of minigrad's op, if minigrad has the same op.
 
         names    the names of the result and of each operand
         """
-        sign, out, xs = call.name.removesuffix("_forward"), node._input_metadata[0], list[Any]()
+        out, xs = node._input_metadata[0], list[Any]()
         for x in call.operands:  # an operand that was not kept gets the shape of the result
             value = self.values.get(x, out) if isinstance(x, Edge) else x
             is_number = xs and value is x and x.numel() == 1
             dtype = str(value.dtype).removeprefix("torch.").replace("bfloat16", "float32")  # NumPy has no bfloat16
-            xs.append(float(x) if is_number else placeholder("", Spec(tuple(value.shape), dtype)))
-        try:
-            _, own, rules = rules_like(method_like(call), xs, names, out.shape)
-            return own or sign, rules
-        except Exception:  # minigrad has no such method, or it takes other arguments or has no derivative
-            return sign, [Rule("", False)] * len(xs)
+            xs.append(float(x) if is_number else (tuple(value.shape), dtype))
+        method = partial(method_like, call)
+        sign, rules, _ = own_derivatives(method, xs, names, out.shape, Rule("", False))
+        return sign or call.name.removesuffix("_forward"), rules
 
-    @torch.no_grad()
-    @np.errstate(all="ignore")
-    def replay(self) -> GraphRun:
-        """Run backpropagation and record each share of it."""
-        self.gradients = {self.end: torch.ones_like(self.y)}
-        seed = content([*self.gradients.values()])[0]
-        shares = tuple(share for node in reversed(self.calls) for share in self.shares_of(node))
-        for node in self.order:
-            text, heat = content([self.gradients[edge] for edge in results_of(node) if edge in self.gradients])
-            id = self.box_of[node]
-            self.boxes[id] = replace(self.boxes[id], grad=text, grad_heat=heat)
-        picture = Picture(tuple(self.boxes.values()), tuple(self.arrows))
-        reads = {self.box_of[node]: self.read_by(node) for node in self.calls}
-        arrays = {self.box_of[x.node]: (array_of(self.values[x]), array_of(g)) for x, g in self.gradients.items()}
-        return GraphRun(picture, seed, shares, reads, frees=True, sizes=self.sizes, arrays=arrays, note=self.note)
+    def run(self) -> GraphRun:
+        reads = {self.box_of[Edge(node, 0)]: self.read_by(node) for node in self.calls}
+        with torch.no_grad():
+            return self.replay(self.end, reads, self.note)
 
     def read_by(self, node: Any) -> tuple[str, ...]:
         """The ids of the boxes whose values a node saved, without constants."""
-        keys = [edge_of(x).node if x.requires_grad else id(x) for x in tensors_in(self.saved[node])]
-        ids = {self.box_of[key] for key in keys if key in self.box_of}
+        ids = {self.box_of.get(edge_of(x) if x.requires_grad else id(x)) for x in tensors_in(self.saved[node])}
         return tuple(id for id, box in self.boxes.items() if id in ids and box.kind != "constant")
-
-    def shares_of(self, node: Any) -> Iterator[Share]:
-        """The shares that a node passes back to its operands. Also adds them to `gradients`."""
-        gys = [*map(self.gradients.get, results_of(node))]
-        gy = next((gy for gy in gys if gy is not None), None)
-        if gy is None:
-            return
-        op = self.calls[node].op
-        is_pointwise = op is not None and torch.Tag.pointwise in op.tags
-        slopes = pull(node, [torch.ones_like(gy)]) if is_pointwise else []
-        for (x, arrow, rule), gx, slope in zip_longest(self.uses[node], pull(node, gys), slopes):
-            if gx is not None:
-                before = self.gradients.get(x)
-                self.gradients[x] = after = gx if before is None else before + gx
-                partial = slope if slope is not None and slope.shape == gy.shape else None
-                arrays = [None if x is None else array_of(x) for x in (partial, gy, gx, after, before)]
-                yield make_share(arrow, rule, *arrays)
 
 
 def pull(node: Any, gys: Sequence[Tensor | None]) -> list[Tensor | None]:
@@ -300,9 +250,9 @@ def note_on(tensors: Sequence[Tensor], nodes: Iterable[Any]) -> str:
     return f"Hooks do not run here ({found}): if they change a gradient, backward() differs." if names else ""
 
 
-def key_of(x: object) -> Any:
-    """The key of a tensor in the graph: its edge if it was computed, otherwise its id. None for other objects."""
-    return None if not isinstance(x, Tensor) else edge_of(x) if x.grad_fn is not None else id(x)
+def key_of(x: Tensor) -> Any:
+    """The key of a tensor in the graph: its edge if it was computed, otherwise its id."""
+    return edge_of(x) if x.grad_fn is not None else id(x)
 
 
 def array_of(x: Tensor) -> Any:
@@ -311,9 +261,3 @@ def array_of(x: Tensor) -> Any:
         what = f"{spec_of(x)} on {x.device}, which is {x.layout}"
         raise TypeError(f"only dense tensors of real numbers can be stepped through, not {what}")
     return (x.float() if x.dtype is torch.bfloat16 else x).detach().cpu().numpy()
-
-
-def content(values: Sequence[Tensor]) -> tuple[str, Heat | None]:
-    """The values as text; a single value also as a heat map."""
-    arrays = [array_of(x) for x in values]
-    return join_names([format_array(x) for x in arrays]), heat_of(arrays[0]) if len(arrays) == 1 else None

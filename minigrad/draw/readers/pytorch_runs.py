@@ -24,12 +24,13 @@ from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Box
 from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
+from ..tensors import format_array
 from ..words import number
 from .pytorch_calls import preserve
-from .pytorch_run import content
+from .pytorch_run import array_of
 from .pytorch_tensors import memory_of, spec_of, tensors_in
 
-title = "torch.export: built first, run later"
+title, branch = "torch.export: built first, run later", "torch.cond"
 ALIKE = {"slice": "getitem", "select": "getitem", "index": "getitem", "numpy_T": "T", "true_divide": "div",
          "wrap_with_set_grad_enabled": "set_grad_enabled"}  # fmt: skip
 BINARY = {*SIGNS.values(), "pow"} - {"[ ]"}
@@ -43,7 +44,7 @@ def describe(x: Any) -> Box:
     if not isinstance(x, Tensor):
         return Box("", "constant", "", "", "", number(x), "")
     try:
-        return Box("", "leaf", "", "", spec_of(x), content([x.detach()])[0], "")
+        return Box("", "leaf", "", "", spec_of(x), format_array(array_of(x)), "")
     except (TypeError, ValueError):  # complex, sparse, empty, or on the meta device
         return Box("", "leaf", "", "", spec_of(x), "…", "")
 
@@ -75,9 +76,8 @@ def sign_and_operands(name: str, args: Sequence[Any], kwargs: Any) -> tuple[str,
     base = ALIKE.get(base, base[1:] if is_swapped else base)
     in_place = f"i{base}" if name.endswith("_") and not name.startswith("_") else base
     sign = SIGNS.get(in_place, SIGNS.get(base, base))
-    shown: list[Any] = [
-        x for x in tree_leaves([args, kwargs]) if isinstance(x, Tensor | fx.Node) and not is_parameter(x)
-    ]
+    leaves = tree_leaves([args, kwargs])
+    shown: list[Any] = [x for x in leaves if isinstance(x, Tensor | fx.Node) and not is_parameter(x)]
     if sign in BINARY and len(args) == 2:
         shown = [x for x in args if isinstance(x, Tensor | fx.Node | float | int)]
     return sign, shown[::-1] if is_swapped else shown
@@ -161,23 +161,22 @@ class GraphRunner(fx.Interpreter):
         if is_part:
             box_of[node] = box_of[before]
         elif node.op == "call_function" and [*tensors_in(y)]:
-            box_of[node] = self.add_op(node, [describe(x) for x in tensors_in(y)])
+            self.add_op(node, [describe(x) for x in tensors_in(y)])
         elif isinstance(y, Tensor):
             name = node.name if node.op == "placeholder" else self.names.get(memory_of(y), node.name)
-            box_of[node] = replace(describe(y), name=name)
+            self.found.unused[node] = replace(describe(y), name=name)
         return y
 
-    def add_op(self, node: fx.Node, results: list[Box]) -> str:
+    def add_op(self, node: fx.Node, results: list[Box]) -> None:
         sign, xs = operands_of(node)
-        operands = [x if x in self.found.box_of else describe(x) for x in xs if not self.is_graph(x)]
-        box = self.found.add_op(sign, results, operands, self.line_of(node))
+        operands = [x if isinstance(x, fx.Node) else describe(x) for x in xs if not self.is_graph(x)]
+        box = self.found.run_op(sign, [node], results, operands, self.line_of(node))
         if sign == "set_grad_enabled":
             self.found.inner[box] = {*map(self.line_of, cast(Any, self.env[xs[0]]).graph.nodes)}
         if sign == "cond":
             test, *graphs = map(self.env.get, cast(Any, node.args[:3]))
             signs = dict(zip(("true", "false"), map(signs_of, graphs)))
             self.found.add_branches(box, str(bool(test)).lower(), signs)
-        return box
 
     def line_of(self, node: fx.Node) -> int:
         frames = re.findall(r'File "(.+)", line (\d+)', node.stack_trace or "")

@@ -16,9 +16,9 @@ from torch.nn import Parameter
 from ..listing import Entry
 from ..listing_readers import trouble
 from ..names import names_in
+from ..nested import bytes_of
 from ..static_run import SIGNS
 from ..tensors import format_array
-from .nested import bytes_of
 
 LARGE = 1_000  # numbers; the value of a larger tensor is not shown
 

@@ -16,11 +16,11 @@ import tensorflow as tf
 from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
 
 from ...engine.core.node import Place, place
-from ..listing import Entry, Listing, Scope
+from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
+from ..nested import FEW, KINDS, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, part_of, spec_text
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
 LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # folders without user code
 
@@ -37,7 +37,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     finally:
         for layer, before in losses:
             layer._losses[:] = before
-    entries = OpEntries(GraphReader(graph, layers).part(graph)).entries
+    entries = entries_of(GraphReader(graph, layers).part(graph))
     count = len(graph.get_operations())
     inner = f", and {len(entries) - count} in the functions that they call" * (len(entries) > count)
     note = f"TensorFlow: {pluralize(count, 'op', 'ops')}{inner}."
@@ -84,32 +84,35 @@ class GraphReader:
         self.captured = {inner.op.name: variables.get(id(outer)) for outer, inner in getattr(graph, "captures", ())}
         self.asked = place()
 
-    def part(self, graph: Any, label: str = "", sign: str = "") -> NamedGraph:
-        """Describe a graph. `sign`: the symbol of its inputs if an op calls it with its operands, otherwise ""."""
+    def part(self, graph: Any, label: str = "", sign: str = "", inputs: Sequence[str] = ()) -> NamedGraph:
+        """Describe a graph. `sign`: the symbol of its inputs if an op calls it with `inputs`, otherwise ""."""
         ops = inputs_first(graph.get_operations())
+        parts, found = {op.name: self.parts(op) for op in ops}, []
+        scopes = self.scopes(ops, parts)
+        for op in ops:
+            *around, own = [scopes[name] for name in prefixes(op)]
+            inner, read = parts[op.name], [x.name for x in operands(op)]
+            read = read[: len(read) - len(inner[-1].operands)] if inner else read
+            named = [scope for scope in around if scope.of]
+            found.append(NamedOp(self.entry(op), read, [op.name], named, [own] * bool(inner), inner))
+        symbols = {x.op.name: sign for x in getattr(graph, "inputs", ()) if sign}
+        return part_of(label, graph, found, [y.op.name for y in getattr(graph, "outputs", ())], symbols, inputs)
+
+    def scopes(self, ops: Sequence[Any], parts: Mapping[str, Sequence[NamedGraph]]) -> dict[str, Scope]:
+        """Prefix of a name → its scope. An op with parts is a scope; a name scope has more than one op."""
         counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
         kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
-        parts = {op.name: self.parts(op) for op in ops}
         kinds |= {op.name: KINDS.get(base_type(op), "function") for op in ops if parts[op.name]}
-        found = []
-        for op in ops:
-            scopes = [self.scope(name, kinds.get(name, "")) for name in prefixes(op)[: None if parts[op.name] else -1]]
-            inputs = [x.name for x in operands(op)]
-            named = [scope for scope in scopes if scope.of]
-            found.append(NamedOp(self.entry(op), inputs, [op.name], named, parts[op.name]))
-        signs = {x.op.name: sign for x in getattr(graph, "inputs", ()) if sign}
-        return NamedGraph(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
+        return {name: self.scope(name, kinds.get(name, "")) for op in ops for name in prefixes(op)}
 
     def parts(self, op: Any) -> list[NamedGraph]:
-        """The functions that an op calls."""
+        """The functions that an op calls with its last inputs."""
         attributes = sorted(op.node_def.attr.items(), reverse=True)  # then before else, cond before body
         called = {key: attr.func.name for key, attr in attributes if attr.func.name}
         called |= {f"branch {i}": f.name for _, attr in attributes for i, f in enumerate(attr.list.func)}
         sign = "carry" if base_type(op) == "While" else "input" if base_type(op) in KINDS else ""
-        found = []
-        for key, name in called.items():
-            found.append(self.part(self.function(op, name), "" if key == "f" else key, sign))
-        return found
+        inputs, labels = [x.name for x in operands(op)], {key: "" if key == "f" else key for key in called}
+        return [self.part(self.function(op, name), labels[key], sign, inputs) for key, name in called.items()]
 
     def function(self, op: Any, name: str) -> Any:
         """The graph of a function that an op calls."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 from tensorflow.compat import as_str
@@ -17,10 +17,10 @@ from tensorflow.python.util.tf_stack import extract_stack
 
 from ..listing_of import modules_of
 from ..names import names_in
+from ..nested import spec_text
 from ..picture import Box
 from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
 from ..tensors import format_array
-from .nested import spec_text
 from .tensorflow import GraphReader
 
 title = "tf.function: built first, run later"
@@ -130,25 +130,31 @@ class FunctionRun:
         run = WrappedFunction(graph, VariableHolder()).prune(given, made)
         self.values |= zip([x.ref() for x in (*given, *made)], (*args, *(run(*args) if made else ())))
         for op in graph.get_operations():
-            if op.type not in ("NoOp", "StringFormat"):
-                box = self.found.box_of.get(op.inputs[0].ref()) if op.type == "Identity" else self.box(op)
-                self.found.box_of |= {y.ref(): box for y in op.outputs if box is not None}
+            self.add(op)
 
-    def box(self, op: Any) -> str | Box | None:
-        """The box of an op; None for a variable, which has none until it is read."""
-        refs = [y.ref() for y in op.outputs if y.ref() in self.values]
-        if op.type not in ("Placeholder", "Const", "ReadVariableOp"):
-            return self.add_op(op, [y for y in op.outputs if y.consumers()] or op.outputs)
+    def add(self, op: Any) -> None:
+        if op.type == "Identity":
+            for found in cast(Any, (self.found.box_of, self.found.unused)):
+                found |= {op.outputs[0].ref(): found[x.ref()] for x in op.inputs if x.ref() in found}
+        elif op.type in ("Placeholder", "Const", "ReadVariableOp"):
+            self.add_leaf(op)
+        elif op.type not in ("NoOp", "StringFormat"):
+            self.add_op(op, [y for y in op.outputs if y.consumers()] or op.outputs)
+
+    def add_leaf(self, op: Any) -> None:
+        """Make the box of an input, a constant or a variable that is read."""
         source = op.inputs[0] if op.inputs else op.outputs[0]
         name = "" if op.type == "Const" else self.names.get(source.ref(), op.name)
-        boxes = [describe(self.values[ref]) for ref in refs]
-        return replace(boxes[0], name=name, kind="leaf" if name else boxes[0].kind) if boxes else None
+        for ref in [y.ref() for y in op.outputs if y.ref() in self.values]:
+            box = describe(self.values[ref])
+            self.found.unused[ref] = replace(box, name=name, kind="leaf" if name else box.kind)
 
-    def add_op(self, op: Any, ys: Sequence[Any]) -> str:
+    def add_op(self, op: Any, ys: Sequence[Any]) -> None:
         xs, sign, attr = [x.ref() for x in operands_of(op.type, op.inputs)], sign_of(op.type), op.node_def.attr
         results = [describe(self.values[y.ref()]) for y in ys if is_value(y)]
-        operands = [x for x in xs if x in self.found.box_of]
-        box = self.found.add_op(sign, results, operands, line_in(self.f, op.traceback))
+        operands = [x for x in xs if x in self.found.box_of or x in self.found.unused]
+        refs = [y.ref() for y in op.outputs]
+        box = self.found.run_op(sign, refs, results, operands, line_in(self.f, op.traceback))
         if op.type == "PrintV2":
             self.found.prints[box] = as_str(self.values[op.inputs[0].ref()].numpy() + op.get_attr("end"))
         if graphs := [self.function(op, attr[key].func.name).get_operations() for key in PARTS if key in attr]:
@@ -156,7 +162,6 @@ class FunctionRun:
         if sign == "if":
             signs = [[sign_of(x.type) for x in ops if x.type not in HIDDEN] for ops in graphs]
             self.found.add_branches(box, str(bool(self.values[xs[0]])).lower(), dict(zip(("true", "false"), signs)))
-        return box
 
 
 def is_value(x: Any) -> bool:

@@ -53,22 +53,25 @@ def test_values_and_results_are_those_of_jax_to_the_bit():
     assert np.array_equal(left.recording.result, road(TWO, False))
     assert len(run.order) == len(jaxpr.eqns)
     assert {*left.line.values()} < {*run.lines.values()}
-    shown = [(box.kind, box.op, box.value) for box in run.boxes if box.op != "debug_print"]
-    assert [(box.kind, box.op, box.value) for box in left.boxes] == shown
+    shown = [(box.kind, box.op, box.value) for box in run.boxes.values() if box.op != "debug_print"]
+    assert [(box.kind, box.op, box.value) for box in left.boxes.values()] == shown
 
 
 def test_an_if_on_an_array_is_refused_and_its_line_is_marked():
     last = StaticVsDynamic(refused, ONE).steps[-1]
 
-    assert (
-        "cannot be traced: line 3 needs a value, and no value exists while tracing. TracerBoolConversion" in last["say"]
-    )
+    why = "cannot be traced: line 3 needs a value, and no value exists while tracing. TracerBoolConversion"
+    assert why in last["say"]
+    assert last["say"].endswith("An if on a tensor can be traced as jax.lax.cond(condition, f, g, …).")
     assert last["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}", "rstop"]}
 
 
+def test_a_power_shows_its_exponent_on_both_sides():
+    assert all(">^3<" in panel["html"] for panel in StaticVsDynamic(lambda x: x**3, ONE).film["panels"][1:])
+
+
 def test_arguments_and_results_may_be_no_arrays():
-    assert (
-        StaticVsDynamic(lambda x: x * 2, 3.0, framework="jax").steps[-1]["say"].startswith("Both have the same result")
-    )
+    last = StaticVsDynamic(lambda x: x * 2, 3.0, framework="jax").steps[-1]
+    assert last["say"].startswith("Both have the same result")
     assert "line 1 needs a value" in StaticVsDynamic(lambda x: x.sum().item() + int(x[0]), ONE).steps[-1]["say"]
     assert "It cannot be traced: " in StaticVsDynamic(lambda x: "text", ONE).steps[-1]["say"]

@@ -55,7 +55,9 @@ def test_values_and_results_are_those_of_tensorflow_to_the_bit():
     assert np.array_equal(run.results[0], left.recording.result)
     assert np.array_equal(run.results[0], [0.875, 1.75])
     assert {*left.line.values()} < {*run.lines.values()}
-    assert [box.value for box in run.boxes if box.op == "×"] == [box.value for box in left.boxes if box.op == "×"]
+    assert [box.value for box in run.boxes.values() if box.op == "×"] == [
+        box.value for box in left.boxes.values() if box.op == "×"
+    ]
 
 
 def test_what_needs_a_value_is_refused_and_its_line_is_marked():

@@ -57,8 +57,8 @@ def test_values_and_results_are_those_of_pytorch_to_the_bit():
     assert torch.equal(run.results[0], program.module()(TWO, False))
     assert torch.equal(run.results[0], left.recording.result)
     assert len(run.order) == sum(n.op == "call_function" and n.name[:7] != "getitem" for n in program.graph.nodes)
-    assert [x.op for x in run.boxes if x.kind == "op"] == [x.op for x in left.boxes if x.kind == "op"]
-    assert [x.value for x in run.boxes] == [x.value for x in left.boxes]
+    assert [x.op for x in run.boxes.values() if x.kind == "op"] == [x.op for x in left.boxes.values() if x.kind == "op"]
+    assert [x.value for x in run.boxes.values()] == [x.value for x in left.boxes.values()]
     assert [*run.lines.values()] == [*left.line.values()]
     assert traces.trace_count == 1
 
@@ -68,7 +68,8 @@ def test_an_if_on_a_tensor_is_refused_and_its_line_is_marked():
 
     assert says(widget)[-1] == (
         "Run eagerly its result is [0.5, −2]. It cannot be traced: line 3 needs a value, and no value exists while "
-        "tracing. GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)."
+        "tracing. GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1). "
+        "An if on a tensor can be traced as torch.cond(condition, f, g, …)."
     )
     assert widget.steps[-1]["hot"] == {"hot": [f"line {refused.__code__.co_firstlineno + 2}", "rstop"]}
 

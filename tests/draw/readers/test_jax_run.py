@@ -8,7 +8,6 @@ from minigrad.engine.base.errors import NoGradientError
 jax = pytest.importorskip("jax", reason="JAX is not installed: python -m pip install jax==0.10.2 adds these tests")
 jnp, lax = jax.numpy, jax.lax
 reader = pytest.importorskip("minigrad.draw.readers.jax")
-run_of = reader.run_of
 
 W, X = jax.random.normal(jax.random.key(0), (3, 3)), jax.random.normal(jax.random.key(1), (4, 3))
 x = X[0]
@@ -47,21 +46,19 @@ FUNCTIONS = {
 
 
 def floats(args):
-    return [
-        i for i, x in enumerate(args) if isinstance(x, float | dict) or jnp.issubdtype(jnp.result_type(x), jnp.floating)
-    ]
+    dtypes = [jnp.float32 if isinstance(x, dict) else jnp.result_type(x) for x in args]
+    return [i for i, dtype in enumerate(dtypes) if jnp.issubdtype(dtype, jnp.floating)]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients_and_value_are_jaxs_own_to_the_bit(name):
     f, *args = FUNCTIONS[name]
-    run = run_of(f, args, {})
-    run.replay()
+    run = reader.replay_of(f, args, {})
     own, expected = jax.value_and_grad(getattr(f, "__wrapped__", f), argnums=floats(args))(*args)
-    found = [run.grads[var] for var in run.places if var in run.active and run.boxes[run.places[var]].kind == "leaf"]
+    found = [run.arrays[box.id][1] for box in run.picture.boxes if box.kind == "leaf" and box.grad]
 
-    assert [y.tobytes() for y in map(np.asarray, found)] == [np.asarray(y).tobytes() for y in jax.tree.leaves(expected)]
-    assert np.asarray(run.values[run.end]).tobytes() == np.asarray(own).tobytes()
+    assert [y.tobytes() for y in found] == [np.asarray(y).tobytes() for y in jax.tree.leaves(expected)]
+    assert run.arrays[run.picture.output.id][0].tobytes() == np.asarray(own).tobytes()
 
 
 def test_boxes_have_the_names_signs_and_values_and_shares_the_rules():
@@ -85,6 +82,14 @@ def test_a_slope_times_what_arrives_is_what_is_passed_on():
     ]  # fmt: skip
 
 
+def test_each_result_of_an_equation_has_its_gradient_and_an_operand_beside_a_number_its_slope():
+    """The gradient of the last result was shown, and no slope."""
+    run = reader.replay_of(lambda x: sum(n * y[0] for n, y in enumerate(jnp.split(x * 2, 3), 1)), [x], {})
+
+    assert [box.grad for box in run.picture.boxes if box.op == "split"] == ["1, 2 and 3"]
+    assert [share.slope for share in run.shares if share.arrow == "a1"] == ["[2, 2, 2]"]
+
+
 def test_a_function_that_is_called_is_one_box_by_its_name():
     run = reader.replay_of(lambda x: (jax.nn.relu(x) + sine(x)).sum(), [x], {})
 
@@ -93,16 +98,12 @@ def test_a_function_that_is_called_is_one_box_by_its_name():
 
 
 def test_no_backward_without_one_float_that_depends_on_an_argument():
-    for f, args in (
-        (jnp.sin, [x]),
-        (lambda x: (x.sum(), x.sum()), [x]),
-        (lambda x: x * 2, [jnp.array(3)]),
-        (lambda x: 1.0, [x]),
-    ):
-        with pytest.raises(
-            NoGradientError, match="backward starts at one float that depends on an argument, but f returns"
-        ):
-            reader.replay_of(f, args, {})
+    message = "backward starts at one float that depends on an argument, but f returns"
+    for f, arg in (
+        (jnp.sin, x), (lambda x: (x.sum(), x.sum()), x), (lambda x: x * 2, jnp.array(3)), (lambda x: 1.0, x),
+    ):  # fmt: skip
+        with pytest.raises(NoGradientError, match=message):
+            reader.replay_of(f, [arg], {})
 
 
 def test_more_equations_than_can_be_stepped_through_are_refused():

@@ -12,6 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import GraphView
+from tests.support.listings import entries_of, signs
 from tests.support.table import table
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
@@ -19,14 +20,6 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from tests.support.torch_models import MODELS, Experts, Residual, Tied  # noqa: E402
-
-
-def listing(f, *args):
-    return GraphView(f, *args, names={}).overview.listing
-
-
-def signs(f, *args):
-    return [entry.sign for entry in listing(f, *args).entries if entry.kind == "op"]
 
 
 class Count(torch.overrides.TorchFunctionMode):
@@ -48,7 +41,7 @@ class Count(torch.overrides.TorchFunctionMode):
 def test_operations_and_values_are_those_of_a_call_without_a_view(name):
     torch.manual_seed(0)
     f, x = MODELS[name]()
-    entries = listing(f, x).entries
+    entries = entries_of(f, x)
     with Count() as count:
         f(x)
     values = {(func.strip("_"), y.sum().item()) for func, y in count.values}
@@ -143,7 +136,7 @@ def test_memory_that_tensors_share_is_changed_for_all_and_then_restored():
             frozen.add_(x)
         return part * weight + frozen
 
-    assert listing(f, torch.ones(2)).entries[-1].value == "[4, 4]"
+    assert entries_of(f, torch.ones(2))[-1].value == "[4, 4]"
     assert (base.sum(), frozen.sum(), weight.requires_grad, weight.grad) == (4, 2, False, None)
 
 
@@ -156,10 +149,10 @@ def test_a_module_is_found_however_the_function_reaches_it():
 
     before = state([net])
     calls = partial(net), lambda x: agent.nets[0](x) * 2, lambda x, k=net: k(x), lambda x: helper(x) * 2
-    found = [*(listing(f, x) for f in calls), listing(lambda x, k: k(x), x, net)]
+    found = [*(entries_of(f, x) for f in calls), entries_of(lambda x, k: k(x), x, net)]
 
     assert state([net]) == before
-    assert [each.entries[1].name for each in found] == ["0.running_mean"] * 5
+    assert [each[1].name for each in found] == ["0.running_mean"] * 5
 
 
 def test_arguments_and_results_come_in_dataclasses_and_mappings_and_by_keyword():
@@ -215,7 +208,7 @@ def test_what_is_compiled_inside_a_call_is_shown_as_it_was_written():
 def test_a_nested_tensor_has_unknown_lengths():
     x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
 
-    assert [(e.spec, e.nbytes) for e in listing(lambda x: x * 2, x).entries] == [("f32[2, ?]", None)] * 2
+    assert [(e.spec, e.nbytes) for e in entries_of(lambda x: x * 2, x)] == [("f32[2, ?]", None)] * 2
 
 
 def test_a_call_runs_once():
@@ -243,7 +236,7 @@ def test_parameters_lines_options_and_what_backward_keeps_are_shown():
         return F.dropout(layer(x), 0.5)
 
     layer = nn.Linear(3, 2)
-    found = {entry.name or entry.sign: entry for entry in listing(f, torch.ones(4, 3)).entries}
+    found = {entry.name or entry.sign: entry for entry in entries_of(f, torch.ones(4, 3))}
 
     assert [*found] == ["input", "weight", "bias", "linear", "dropout"]
     assert found["linear"].line.endswith("test_pytorch_calls.py, in f: return F.dropout(layer(x), 0.5)")
@@ -263,7 +256,7 @@ def test_a_write_into_a_view_is_read_by_all_who_share_the_memory():
         h[:, 1] = 7
         return h.sum()
 
-    entries = listing(f, torch.ones(2, 2)).entries
+    entries = entries_of(f, torch.ones(2, 2))
 
     chain = enumerate(["×", "[ ]", "zero_", "[ ] =", "sum"])
     assert [(e.sign, e.inputs) for e in entries][1:] == [(sign, (i,)) for i, sign in chain]
@@ -273,7 +266,7 @@ def test_a_write_into_a_view_is_read_by_all_who_share_the_memory():
 
 def test_an_input_that_an_op_changes_in_place_has_no_longer_the_value_it_came_with():
     x = torch.ones(2, requires_grad=True)
-    given, result = listing(lambda h: h.pow_(2), x * 3).entries
+    given, result = entries_of(lambda h: h.pow_(2), x * 3)
 
     assert (given.value, given.facts) == ("", ("changed in place afterwards",))
     assert (result.value, "PowBackward0 saves self f32[2], 8 bytes" in result.facts) == ("[9, 9]", True)
@@ -288,7 +281,7 @@ def test_only_experts_that_python_chose_are_in_the_graph():
 
 
 def test_tied_weights_are_one_leaf_with_two_users():
-    entries = listing(Tied(), torch.zeros(3, 1, dtype=torch.int64)).entries
+    entries = entries_of(Tied(), torch.zeros(3, 1, dtype=torch.int64))
     (shared,) = [i for i, entry in enumerate(entries) if entry.name == "emb.weight"]
 
     assert [entry.sign for entry in entries if shared in entry.inputs] == ["embedding", "linear"]
@@ -297,7 +290,7 @@ def test_tied_weights_are_one_leaf_with_two_users():
 def test_nan_is_found_and_the_filling_of_masks_is_not():
     x = torch.tensor([1.0, float("-inf")])
 
-    assert [entry.trouble for entry in listing(lambda x: x - x.max() - x, x).entries] == ["", "", "", "1 NaN"]
+    assert [entry.trouble for entry in entries_of(lambda x: x - x.max() - x, x)] == ["", "", "", "1 NaN"]
 
 
 def test_no_gradient_is_needed():
@@ -305,10 +298,13 @@ def test_no_gradient_is_needed():
         assert signs(nn.Linear(2, 2), torch.ones(1, 2)) == ["linear"]
 
 
-def test_a_result_that_pytorch_does_not_announce_is_marked():
-    view = GraphView(torch.vmap(torch.sin), torch.ones(3), names={})
+@pytest.mark.parametrize("f", [torch.vmap(torch.sin), torch.func.jacrev(lambda x: (x * x).sum())])
+def test_a_value_that_pytorch_does_not_announce_is_marked(f):
+    """An operand that jacrev made had no arrow and no note."""
+    x, held = torch.ones(3), [torch.ones(3)]
 
-    assert "does not report" in view.notes[0]
+    assert "does not report" in GraphView(f, x, names={}).notes[0]
+    assert not GraphView(lambda x: x * held[0], x, names={}).notes
 
 
 @table(
@@ -316,11 +312,12 @@ def test_a_result_that_pytorch_does_not_announce_is_marked():
     [
         (lambda x: x.max(1)[0], "dim=1"), (lambda x: x.view(4, 1), "4, 1"), (lambda x: x.pow(2), "exponent=2"),
         (lambda x: F.softmax(x, 0), "dim=0, _stacklevel=3"), (lambda x: torch.cat([x, x], 1), "dim=1"),
+        (lambda x: F.max_pool1d(x, 2), "kernel_size=2, padding=0, dilation=1, ceil_mode=False, retu…"),
         (lambda x: 1 - x, "1"), (lambda x: torch.ops.aten.sum.dim_IntList(x, [0], True), "dim=[0], keepdim=True"),
     ],
 )  # fmt: skip
 def test_options_have_pytorchs_names(f, words):
-    entry = listing(f, torch.ones(2, 2)).entries[1]
+    entry = entries_of(f, torch.ones(2, 2))[1]
 
     assert entry.facts[0] == f"with {words}"
     assert "." not in entry.sign

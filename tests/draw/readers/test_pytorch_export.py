@@ -9,6 +9,7 @@ from minigrad.course.widgets import GraphView
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 from torch import nn  # noqa: E402
 
+from tests.support.listings import entries_of  # noqa: E402
 from tests.support.torch_models import Residual, Tied  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -33,7 +34,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("model", "x"), EXAMPLES)
 def test_the_nodes_of_an_exported_program_are_all_there(model, x):
     program = torch.export.export(model, (x,))
-    entries = GraphView(program).overview.listing.entries
+    entries = entries_of(program)
     graphs = [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
     inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
     calls = [node for graph in graphs for node in graph.graph.nodes if node.op == "call_function"]
@@ -130,7 +131,7 @@ def test_what_the_user_compiled_stays_compiled():
     x = torch.ones(2)
     f(x)
     for _ in range(10):
-        assert len(GraphView(f, x, names={}).overview.listing.entries) == 2
+        assert len(entries_of(f, x)) == 2
     f(x)
 
     assert compiled == [1]

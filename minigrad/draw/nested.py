@@ -1,0 +1,185 @@
+"""Graphs whose ops contain graphs: branches, loops and called functions.
+
+    operands → inputs of the inner graph → its ops → the op
+
+A reader describes every op by a `NamedOp`; `OpEntries` sorts the ops and puts them into scopes. A name is any key that
+the framework has for a value: the name of a tensor, a variable of a jaxpr, a node of torch.fx.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+from typing import Any
+
+from .listing import Entry, EntryList, Path, Scope
+from .words import join_names
+
+KINDS = {
+    "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
+}  # fmt: skip
+PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
+FEW = 6  # a constant with more numbers shows none of them
+SHORT = {"double": "f64", "float": "f32", "string": "str"}
+ARRAY = re.compile(r"\b(?:bool|pred|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
+Values = ChainMap[Any, Entry]
+
+
+@dataclass
+class NamedOp:
+    """An op or a leaf.
+
+    entry      its entry, without inputs and scopes; a leaf whose path is None is drawn where its users are. None for a
+               call that is only a group: its results are those of its part
+    inputs     names of the values that the op itself reads; "" for an operand that is left out
+    outputs    names of the values that the op makes
+    around     the scopes that its name tells; those of which a label occurs further outside are left out, and scopes in
+               the same place with the same `thing` are one
+    scopes     the scopes inside these; if the op has parts, the last one is the op
+    parts      the graphs in the op, such as branches; the op also reads their results
+
+    An entry may stand in place of a name.
+    """
+
+    entry: Entry | None
+    inputs: Sequence[Any] = ()
+    outputs: Sequence[Any] = ()
+    around: Sequence[Scope] = ()
+    scopes: Sequence[Scope] = ()
+    parts: Sequence[NamedGraph] = ()
+
+
+@dataclass
+class NamedGraph:
+    """A graph. Its inputs are leaves among its ops.
+
+    ops         a generator, if they are many: a function that is called twice is described twice
+    outputs     names of its results; "" for a result that is no value
+    operands    name of an input → the value outside that the input stands for, if it is called with one
+    symbols     name of an input → the symbol that it is shown with: carry, row, input; otherwise, only its operand is
+    scope       the graph's scope, such as then_branch; None if its ops are in the scope of the op around the graph
+    """
+
+    ops: Iterable[NamedOp]
+    outputs: Sequence[Any]
+    operands: Mapping[Any, Any] = field(default_factory=dict)
+    symbols: Mapping[Any, str] = field(default_factory=dict)
+    scope: Scope | None = None
+
+
+class OpEntries(EntryList):
+    """The entries of graphs and of all graphs in them."""
+
+    def __init__(self, most: float | None = None) -> None:
+        super().__init__(most)
+        self.scopes: dict[tuple[Path, Any], Scope] = {}
+
+    def read(self, graph: NamedGraph, outside: Values | None = None, path: Path = (), user: str = "") -> list[Any]:
+        """Add a graph's ops. Returns its results' entries.
+
+        outside    the values of the graphs around
+        user       the op that contains the graph
+        """
+        outside = ChainMap() if outside is None else outside
+        operands = {name: find(x, outside, user) for name, x in graph.operands.items() if x != ""}
+        values = outside.new_child({name: x for name, x in operands.items() if name not in graph.symbols})
+        for op in graph.ops:
+            results, name = list[Any]([op.entry] * len(op.outputs)), next(iter(op.outputs), "")
+            if name in operands and name not in graph.symbols:
+                continue
+            if op.entry is None or (op.entry.kind == "op" and name not in operands):
+                results = self.add_op(op, values, path)
+            elif name in operands:
+                op.entry.kind, op.entry.sign, op.entry.path = "op", graph.symbols[name], path
+                self.add(op.entry, [operands[name]])
+            elif op.entry.path is not None:
+                op.entry.path = (*path, *op.scopes)
+            values.update(zip(op.outputs, results))
+        for entry in values.maps[0].values():
+            self.add(entry)
+        return [None if name == "" else find(name, values, "an output") for name in graph.outputs]
+
+    def add_op(self, op: NamedOp, values: Values, path: Path) -> list[Any]:
+        """Add the graphs in an op, then the op. Returns the entries of its results."""
+        user = f"{op.entry.sign} → {op.entry.name}" if op.entry else ""
+        outer = {scope.label for scope in path}
+        for scope in [scope for scope in op.around if scope.label not in outer]:
+            path += (self.scopes.setdefault((path, scope.thing), scope),)
+        path += tuple(op.scopes)
+        operands, results = [find(x, values, user) for x in op.inputs if x != ""], list[Any]()
+        for part in op.parts:
+            results += self.read(part, values, (*path, part.scope) if part.scope else path, user)
+        if op.entry is None:
+            return results
+        op.entry.path = path
+        self.add(op.entry, [*operands, *(x for x in results if x is not None)])
+        return [op.entry] * len(op.outputs)
+
+
+def entries_of(graph: NamedGraph) -> list[Entry]:
+    """The entries of a graph; those of its results say that they are outputs."""
+    reader = OpEntries()
+    for number in {reader.add(entry) for entry in reader.read(graph)}:
+        reader.entries[number].facts += ("an output",)
+    return reader.entries
+
+
+def find(name: Any, values: Values, user: str) -> Entry:
+    """The entry of the value with this name. Raises ValueError if there is none."""
+    try:
+        return name if isinstance(name, Entry) else values[name]
+    except KeyError:
+        message = f"{user} reads {name!r}, but no input, constant or earlier op has this name"
+        raise ValueError(message) from None
+
+
+def part_of(
+    label: str,
+    thing: Any,
+    ops: Sequence[NamedOp],
+    outputs: Sequence[str],
+    symbols: Mapping[str, str],
+    xs: Sequence[str],
+) -> NamedGraph:
+    """A graph that an op calls with the last of its operands xs. `symbols` has all inputs of the graph."""
+    scope = Scope("scope", label, PURPOSES.get(label, ""), thing) if label else None
+    return NamedGraph(ops, outputs, dict(zip(symbols, xs[max(0, len(xs) - len(symbols)) :])), symbols, scope)
+
+
+def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
+    """The entry of an op. If a spec is known, result names made from `sign`, such as Relu_1, are left out."""
+    names = [name.rpartition("/")[2] for name in results]
+    new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
+    name = join_names(new if any(specs) else names)
+    spec = " ".join(specs)
+    return Entry("op", sign, name, spec, thing, bytes_of(spec), facts=tuple(facts))
+
+
+def make_constant(entry: Entry, value: str) -> None:
+    """Turn an op's entry into a constant's. A `value` that is not "" is shown in place of name and spec."""
+    entry.kind, entry.sign, entry.value, entry.path = "constant", "", value, None
+    if value:
+        entry.name, entry.spec, entry.facts = "", "", (entry.spec, *entry.facts)
+
+
+@cache
+def short_name(dtype: str) -> str:
+    """A dtype as minigrad writes it: f32, bf16, u8, bool."""
+    return re.sub(r"^(bf|[fuic])[a-z]+(?=\d)", r"\1", SHORT.get(dtype, dtype))
+
+
+def spec_text(dtype: str, lengths: Sequence[object] | None) -> str:
+    """A type as minigrad writes it: f32[3, ?]; f32[…] if even the rank is unknown."""
+    shape = "…" if lengths is None else ", ".join("?" if n in (None, "") else str(n) for n in lengths)
+    return f"{short_name(dtype.lower())}[{shape}]"
+
+
+def bytes_of(spec: str) -> int | None:
+    """The bytes of arrays, from their spec; None if a length is unknown, or the size of an element."""
+    arrays = ARRAY.findall(spec)
+    sizes = [(prod(map(int, filter(None, lengths.split(", ")))) * int(bits or 8) + 7) // 8 for bits, lengths in arrays]
+    return sum(sizes) if len(sizes) == spec.count("[") > 0 and " of " not in spec else None
