@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import costs, engines, own, report, rounds
+from benchmarks import costs, engines, report, rounds
 from benchmarks.__main__ import chosen
 from benchmarks.engines.numpy import Numpy
 from benchmarks.profile import by_op
@@ -23,7 +23,7 @@ TRAINED = [name for name, workload in WORKLOADS.items() if workload.kind == "tra
 WITHOUT_MORE = [  # what runs where the engine does
     (engine, name)
     for name, peers in engines.PEERS.items()
-    for engine in [*peers, *(["minigrad-threads"] if name == "fused" else [])]
+    for engine in peers
     if engines.HOMES[engine][0] in ("minigrad", "numpy")
 ]
 
@@ -59,7 +59,7 @@ def test_the_reference_is_pytorch_s_answer_in_float64(name):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "minigrad-threads", "numpy"])
+@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "numpy"])
 def test_three_steps_move_the_parameters_as_pytorch_s_do(engine, name):
     pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
     far = replace(in_float64(WORKLOADS[name]), lr=1e-2)
@@ -84,7 +84,7 @@ def test_a_gradient_that_is_off_is_seen(slip):
     assert error(got, wanted) >= 0.0099
 
 
-@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "minigrad-threads", "numpy"])
+@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "numpy"])
 def test_a_float32_answer_is_a_float32_answer(engine):
     """An engine that computed in float64 would be timed at another task."""
     run = engines.run(engine, WORKLOADS["mlp"])
@@ -137,20 +137,6 @@ def test_a_first_call_is_timed_with_what_it_makes():
 
 def test_threads_are_timed_by_the_clock_on_the_wall():
     assert rounds.figures(WORKLOADS["tiny"], ["numpy"], 1, "wall")["numpy"]["stages"]["step"]["best"] > 0
-
-
-def test_a_session_s_price_is_told():
-    [(name, rows, table)] = costs.COSTS["session"]([], 1)
-
-    assert name == "session"
-    assert len(table.splitlines()) == 4 + len(rows)
-
-
-def test_a_profiler_s_price_is_told():
-    rows = own.profiling(rounds=1)
-
-    assert rows.keys() == own.WAYS.keys()
-    assert rows["off"]["times off"] == 1
 
 
 def test_a_target_is_met_or_missed():
