@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import re
 import sys
 import time
 import tracemalloc
@@ -53,10 +52,8 @@ SIZES = {
 }
 COMPILED = 100_000  # nodes: to compile 1,000,000 takes minutes
 UNITS = {"ms": 1e3, "µs": 1e6, "MB": 1e-6, "bytes": 1, "messages": 1}
+COLOURS, LETTERS = (0, 1, 3, 5), "AB C D"  # of the lines: charts.css has nine colours
 Columns = dict[str, dict[int, float]]  # column → size → seconds, bytes or messages
-
-
-# -- one column, in a process of its own --------------------------------------------------------------------
 
 
 def sized(name: str, n: int) -> Workload:
@@ -83,30 +80,40 @@ def steps(engine: str, name: str, sizes: list[int]) -> Iterator[tuple[str, int, 
         nbytes, run = numpy_peak(engine, workload, warm=2)
         yield f"{ENGINES[engine]}, MB", n, nbytes - staying(workload)
         once = sample(run, 1)["step"]
-        repeats = max(1, round(rounds.MOMENT / once))
-        more = [sample(run, repeats)["step"] for _ in range(5 if once < 0.5 else 0)]
-        yield f"{ENGINES[engine]}, ms", n, min([once, *more])
+        turns = (sample(run, 1 + int(rounds.MOMENT / once))["step"] for _ in range(5 if once < 0.5 else 1))
+        yield f"{ENGINES[engine]}, ms", n, min(once, *turns)
 
 
 def graphs(kind: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
     """The seconds and the peak bytes of both stages of a graph of n nodes."""
     for n in sizes:
-        best = [min(figures) for figures in zip(*(both(kind, n, seconds) for _ in range(1 if n > 10_000 else 5)))]
-        for unit, found in (
-            ("µs", best),
-            ("bytes", both(kind, n, peak) if n <= COMPILED or kind != "function" else []),
-        ):
-            yield from ((f"{stage}, {unit}", n, figure) for stage, figure in zip(STAGES[kind], found))
+        rounds_of = [[*stages(kind, n)] for _ in range(1 if n > 10_000 else 5)]
+        for stage, *figures in zip(STAGES[kind], *rounds_of):
+            yield f"{stage}, µs", n, min(figures)
+        if n <= COMPILED or kind != "function":
+            yield from ((f"{stage}, bytes", n, most) for stage, most in zip(STAGES[kind], stages(kind, n, memory=True)))
 
 
-def both(kind: str, n: int, measure: Callable[..., tuple[float, Any]]) -> Iterator[float]:
-    """The cost of building or tracing a chain of n ops, and of its gradients or of compiling it."""
+def stages(kind: str, n: int, memory: bool = False) -> Iterator[float]:
+    """The cost of building or tracing a chain of n ops, then of its gradients or of compiling it."""
     a, b = (mg.Value(x) if kind == "Value" else mg.tensor([x] * 3, requires_grad=True) for x in (0.999, 0.01))
     f = mg.function(lambda: chain(n, a, b).sum(), autograph=False, jit_compile=True)
-    cost, y = measure(f.get_concrete_function) if kind == "function" else measure(chain, n, a, b)
+    cost, y = spend(memory, f.get_concrete_function if kind == "function" else lambda: chain(n, a, b))
     yield cost
     if kind != "function" or n <= COMPILED:
-        yield measure(f if kind == "function" else y.backward if kind == "Value" else y.sum().backward)[0]
+        yield spend(memory, f if kind == "function" else y.backward if kind == "Value" else y.sum().backward)[0]
+
+
+def spend(memory: bool, call: Callable[[], Any]) -> tuple[float, Any]:
+    """The CPU seconds of a call, or its peak bytes; and its result."""
+    gc.collect()
+    if memory:
+        tracemalloc.start()
+    start = time.process_time()
+    y = call()
+    cost = tracemalloc.get_traced_memory()[1] if memory else time.process_time() - start
+    tracemalloc.stop()
+    return cost, y
 
 
 def chain(n: int, a: Any, b: Any) -> Any:
@@ -116,27 +123,11 @@ def chain(n: int, a: Any, b: Any) -> Any:
     return y
 
 
-def seconds(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
-    gc.collect()
-    start = time.process_time()
-    y = call(*args)
-    return time.process_time() - start, y
-
-
-def peak(call: Callable[..., Any], *args: Any) -> tuple[float, Any]:
-    gc.collect()
-    tracemalloc.start()
-    y = call(*args)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return most, y
-
-
 def rank() -> list[float]:
     """The bytes and the messages that this rank sends in a step; the peak bytes and the CPU seconds of a step."""
     dist.init_process_group("ring")
     mg.manual_seed(0)
-    layers = [mg.nn.Linear(784, 256), mg.nn.ReLU(), mg.nn.Linear(256, 128), mg.nn.ReLU(), mg.nn.Linear(128, 10)]
+    layers = (mg.nn.Linear(784, 256), mg.nn.ReLU(), mg.nn.Linear(256, 128), mg.nn.ReLU(), mg.nn.Linear(128, 10))
     net = dist.DistributedDataParallel(mg.nn.Sequential(*layers))
     optimizer = mg.optim.Adam(net.parameters())
     x, y = mg.randn(64, 784), mg.arange(64) % 10
@@ -146,15 +137,11 @@ def rank() -> list[float]:
         mg.nn.functional.cross_entropy(net(x), y).backward()
         optimizer.step()
 
-    for _ in range(2):
-        train()
+    train()
     with dist.CommDebugMode() as comm:
         train()
     sent = [nbytes for _, nbytes in comm.messages]
-    return [sum(sent), len(sent), peak(train)[0], min(seconds(train)[0] for _ in range(9))]
-
-
-# -- all columns --------------------------------------------------------------------------------------------
+    return [sum(sent), len(sent), spend(True, train)[0], min(spend(False, train)[0] for _ in range(9))]
 
 
 def measured(family: str, sizes: list[int]) -> dict[str, Columns]:
@@ -182,13 +169,12 @@ def table(family: str, title: str, columns: Columns) -> str:
     """The figures with their exponents, in Markdown; for graphs divided by the number of nodes."""
     rows: dict[str, dict[str, str]] = {}
     for column, figures in sorted(columns.items(), key=lambda pair: [*UNITS].index(unit_of(pair[0]))):
-        before = {b: a for a, b in pairwise(figures)}
+        slopes = {b: log(figures[b] / figures[a]) / log(b / a) for a, b in pairwise(figures)}
         for n, figure in figures.items():
             shown = report.short(figure * UNITS[unit_of(column)] / (n if family == "nodes" else 1))
-            if n in before:
-                shown += f" ({log(figure / figures[before[n]]) / log(n / before[n]):.2f})"
-            rows.setdefault(f"{n:,}", {})[column + " a node" * (family == "nodes")] = shown
-    return report.grid(title, rows)
+            cell = f"{shown} ({slopes[n]:.2f})" if n in slopes else shown
+            rows.setdefault(f"{n:,}", {})[column + " a node" * (family == "nodes")] = cell
+    return report.grid(f"{title}:", rows)
 
 
 def unit_of(column: str) -> str:
@@ -199,37 +185,34 @@ def picture(family: str, found: dict[str, Columns]) -> str:
     """A chart of the times and one of the bytes for each title, on logarithmic axes, as one SVG."""
     rows = []
     for title, columns in found.items():
-        halves = [
-            {c: f for c, f in columns.items() if (unit_of(c) in ("ms", "µs")) == timed} for timed in (True, False)
-        ]
-        rows.append([(f"{title}: {what}", panel(family, half)) for what, half in zip(("time", "memory"), halves)])
+        kinds = ("CPU time", took, ("ms", "µs")), ("bytes", compact, ("MB", "bytes"))
+        halves = [(*kind, {c: f for c, f in columns.items() if unit_of(c) in units}) for *kind, units in kinds]
+        rows.append([(title, panel(family, *half)) for half in halves])
     return place_in_rows(f"Growth over {family}", STYLE + LOOKS, *rows)
 
 
-def panel(family: str, columns: Columns) -> str:
-    """One line for each column, with a letter at its end."""
-    sizes, figures = ([x for column in columns.values() for x in some(column)] for some in (dict.keys, dict.values))
-    timed = unit_of(next(iter(columns))) in ("ms", "µs")
-    x = across(min(sizes), max(sizes), family, log=True, marks=sorted({*sizes}), words=compact)
-    y = decades(figures, upwards, "CPU time" if timed else "bytes", took if timed else compact)
+def panel(family: str, label: str, words: Callable[[float], str], columns: Columns) -> str:
+    """One line for each column, with its letter."""
+    sizes = sorted({n for figures in columns.values() for n in figures})
+    x = across(sizes[0], sizes[-1], family, log=True, marks=sizes, words="{:,}".format)
+    y = decades([figure for figures in columns.values() for figure in figures.values()], upwards, label, words)
     parts, names = [], {}
-    for series, letter, (column, values) in zip((0, 1, 3, 5, 7, 8), "ABCDEF", columns.items()):
-        points = [(x.at(n), y.at(figure)) for n, figure in values.items()]
-        drawn = line("", points), text("mg-sign", points[-1][0] - 6, points[-1][1] - 6, letter)
-        parts.append(f'<g class="mg-s{series}" stroke="currentColor" fill="none">{drawn[0]}</g>{drawn[1]}')
-        names[series] = column.rpartition(", ")[0]
-    below, height = legend(names, "AB C D EF", 300)
-    return chart("growth", x, y, *parts, *below, below=height)
+    for k, (column, figures) in enumerate(columns.items()):
+        points = [(x.at(n), y.at(figure)) for n, figure in figures.items()]
+        at, drawn = points[-1 - k % len(points)], line("", points)
+        parts += [f'<g class="mg-s{COLOURS[k]}" stroke="currentColor" fill="none">{drawn}</g>']
+        parts += [text("mg-sign mg-halo", at[0], at[1] - 6, LETTERS[COLOURS[k]])]
+        names[COLOURS[k]] = column.rpartition(", ")[0]
+    key, height = legend(names, LETTERS, 300)
+    return chart(f"{label} over {family}", x, y, *parts, *key, below=height)
 
 
 def write(family: str, tables: str, svg: str) -> None:
     """Replace the family's tables in docs/growth.md, between its two markers, and its picture."""
-    page = DOCS / "growth.md"
-    begin, end = f"<!-- {family} -->\n", "\n<!-- end -->"
-    old = re.compile(f"(?s){re.escape(begin)}.*?{re.escape(end)}")
+    page, begin, end = DOCS / "growth.md", f"<!-- {family} -->\n", "\n<!-- end -->"
     shown = f"![{family}: time and memory on logarithmic axes](pictures/growth_{family}.svg)"
-    said = page.read_text("utf-8")
-    page.write_text(old.sub(lambda _: f"{begin}\n{tables}\n\n{shown}\n{end}", said), "utf-8")
+    before, _, after = page.read_text("utf-8").partition(begin)
+    page.write_text(f"{before}{begin}\n{tables}\n\n{shown}\n{end}{after.partition(end)[2]}", "utf-8")
     (DOCS / "pictures" / f"growth_{family}.svg").write_text(svg + "\n", "utf-8")
 
 

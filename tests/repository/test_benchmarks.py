@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import costs, engines, report, rounds
+from benchmarks import costs, engines, growth, report, rounds
 from benchmarks.__main__ import chosen
 from benchmarks.engines.numpy import Numpy
 from benchmarks.profile import by_op
@@ -160,3 +160,35 @@ def test_only_names_workloads_engines_and_costs():
     assert chosen("numpy")[2] == [*costs.COSTS]
     with pytest.raises(SystemExit, match="lstm"):
         chosen("lstm")
+
+
+@pytest.mark.parametrize(("name", "batch"), [("mlp", 64), ("cnn", 64), ("transformer", 8)])
+def test_a_batch_of_twice_the_size_repeats_the_samples(name, batch):
+    """The loss is a mean, so the same samples twice have the same loss and gradients."""
+    twice = engines.run("minigrad", growth.sized(name, 2 * batch)).answer()
+
+    assert error(twice, engines.run("minigrad", WORKLOADS[name]).answer()) < 1e-4
+
+
+def test_growth_is_shown_as_exponents_and_written_between_markers(tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "DOCS", tmp_path)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "growth.md").write_text("# Growth\n<!-- nodes -->\nold\n<!-- end -->\nafter", "utf-8")
+    columns = {"build, µs": {10: 1e-5, 100: 1e-3}, "build, bytes": {10: 5000, 100: 50_000}}
+
+    tables = growth.table("nodes", "Value", columns)
+    growth.write("nodes", tables, growth.picture("nodes", {"Value": columns}))
+
+    assert "10 (2.00)" in tables  # µs a node: a hundred times the seconds for ten times the nodes
+    assert "500 (1.00)" in tables
+    page = (tmp_path / "growth.md").read_text("utf-8")
+    assert page.startswith("# Growth\n<!-- nodes -->\n\nValue:")
+    assert page.endswith("(pictures/growth_nodes.svg)\n\n<!-- end -->\nafter")
+
+
+@pytest.mark.parametrize("kind", growth.STAGES)
+def test_a_graph_of_four_times_the_nodes_takes_four_times_the_bytes(kind):
+    figures = {(column, n): figure for column, n, figure in growth.graphs(kind, [1000, 4000])}
+
+    for stage in growth.STAGES[kind]:
+        assert figures[f"{stage}, bytes", 4000] < 5 * figures[f"{stage}, bytes", 1000]
