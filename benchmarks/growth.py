@@ -50,7 +50,7 @@ SIZES = {
     "nodes": [10**k for k in range(1, 7)],
     "ranks": [2, 4, 6, 8],
 }
-COMPILED = 100_000  # nodes: to compile 1,000,000 takes minutes
+COMPILED = 100_000  # nodes: to compile 1,000,000 takes minutes; so does the memory of 100,000
 UNITS = {"ms": 1e3, "µs": 1e6, "MB": 1e-6, "bytes": 1, "messages": 1}
 COLOURS, LETTERS = (0, 1, 3, 5), "AB C D"  # of the lines: charts.css has nine colours
 Columns = dict[str, dict[int, float]]  # column → size → seconds, bytes or messages
@@ -90,8 +90,7 @@ def graphs(kind: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
         rounds_of = [[*stages(kind, n)] for _ in range(1 if n > 10_000 else 5)]
         for stage, *figures in zip(STAGES[kind], *rounds_of):
             yield f"{stage}, µs", n, min(figures)
-        if n <= COMPILED or kind != "function":
-            yield from ((f"{stage}, bytes", n, most) for stage, most in zip(STAGES[kind], stages(kind, n, memory=True)))
+        yield from ((f"{stage}, bytes", n, most) for stage, most in zip(STAGES[kind], stages(kind, n, memory=True)))
 
 
 def stages(kind: str, n: int, memory: bool = False) -> Iterator[float]:
@@ -100,7 +99,7 @@ def stages(kind: str, n: int, memory: bool = False) -> Iterator[float]:
     f = mg.function(lambda: chain(n, a, b).sum(), autograph=False, jit_compile=True)
     cost, y = spend(memory, f.get_concrete_function if kind == "function" else lambda: chain(n, a, b))
     yield cost
-    if kind != "function" or n <= COMPILED:
+    if kind != "function" or n <= COMPILED // (10 if memory else 1):
         yield spend(memory, f if kind == "function" else y.backward if kind == "Value" else y.sum().backward)[0]
 
 
