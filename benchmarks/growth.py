@@ -150,8 +150,8 @@ def measured(family: str, sizes: list[int]) -> dict[str, Columns]:
         each = {n: np.max(dist.launch(rank, n), axis=0).tolist() for n in sizes}
         return {"data parallel": {column: {n: each[n][i] for n in sizes} for i, column in enumerate(columns)}}
     engines = [e for e in ENGINES if e != "minigrad-native" or compiler() is not None]
-    jobs = [(name, "steps", engine, name) for name in STEPS.get(family, ()) for engine in engines]
-    jobs = jobs or [(kind, "graphs", kind) for kind in STAGES]
+    steps_of = [(name, "steps", engine, name) for name in STEPS.get(family, ()) for engine in engines]
+    jobs: list[tuple[str, ...]] = [*steps_of] or [(kind, "graphs", kind) for kind in STAGES]
 
     def child(job: tuple[str, ...]) -> Any:
         return rounds.told("benchmarks.growth", "--child", *job[1:], ",".join(map(str, sizes)))
@@ -184,9 +184,10 @@ def picture(family: str, found: dict[str, Columns]) -> str:
     """A chart of the times and one of the bytes for each title, on logarithmic axes, as one SVG."""
     rows = []
     for title, columns in found.items():
-        kinds = ("CPU time", took, ("ms", "µs")), ("bytes", compact, ("MB", "bytes"))
-        halves = [(*kind, {c: f for c, f in columns.items() if unit_of(c) in units}) for *kind, units in kinds]
-        rows.append([(title, panel(family, *half)) for half in halves])
+        units = ("ms", "µs"), ("MB", "bytes")
+        times, sizes = ({c: f for c, f in columns.items() if unit_of(c) in some} for some in units)
+        panels = panel(family, "CPU time", took, times), panel(family, "bytes", compact, sizes)
+        rows.append([(title, each) for each in panels])
     return place_in_rows(f"Growth over {family}", STYLE + LOOKS, *rows)
 
 

@@ -56,7 +56,7 @@ def test_blocks_give_the_numbers_and_the_derivatives_of_one_softmax(shapes, mask
 def test_four_times_the_length_is_four_times_the_memory(jit_compile, causal):
     """The weights were one array of L × L, and the rule of backward kept the blocks that it had written over.
 
-    The plan of a program leaves gaps, so it is given six times.
+    The plan of a program may leave gaps: it needed 5.7 times as much for causal attention.
     """
 
     def peak(length):
@@ -72,4 +72,4 @@ def test_four_times_the_length_is_four_times_the_memory(jit_compile, causal):
         f(*xs)
         return f.latest.run.latest.program.plan.peak_bytes
 
-    assert peak(2048) <= 6 * peak(512)
+    assert peak(2048) <= 5.5 * peak(512)

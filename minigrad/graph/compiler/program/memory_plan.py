@@ -242,13 +242,14 @@ def inherit_allocation(
 def assign_offsets(allocations: Iterable[Allocation]) -> int:
     """Give each allocation an offset, so that those alive at the same step never overlap. Returns the total size.
 
-    A large plan is also packed backwards in time, because the first order leaves gaps where arrays grow from step to step.
+    A large plan is also packed backwards in time, because forwards leaves gaps where arrays grow from step to step.
     """
     every = list(allocations)
-    size, offsets = pack([(t.first, t.last, t.nbytes) for t in every])
+    spans = [(t.first, t.last, t.nbytes) for t in every if t.last is not None]
+    size, offsets = pack(spans)
     if size > LARGE:
-        size, offsets = min((size, offsets), pack([(-t.last, -t.first, t.nbytes) for t in every]))
-    for allocation, offset in zip(every, offsets):
+        size, offsets = min((size, offsets), pack([(-last, -first, nbytes) for first, last, nbytes in spans]))
+    for allocation, offset in zip(every, offsets, strict=True):
         allocation.offset = offset
     return size
 
