@@ -271,6 +271,7 @@ class Attention(Op):
             if y is None and fits and q.dtype == w.dtype == v.dtype:
                 y = xp.empty_like(q)
             parts.append(xp.matmul(w, values, out=None if y is None else cut(y, rows)))
+            del w  # before the next block's
         return y if y is not None else parts[0] if len(parts) == 1 else xp.concatenate(parts, -2)
 
     def decompose(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
