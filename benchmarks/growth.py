@@ -87,7 +87,7 @@ def steps(engine: str, name: str, sizes: list[int]) -> Iterator[tuple[str, int, 
 def graphs(kind: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
     """The seconds and the peak bytes of both stages of a graph of n nodes."""
     for n in sizes:
-        rounds_of = [[*stages(kind, n)] for _ in range(1 if n > 10_000 else 5)]
+        rounds_of = [[*stages(kind, n)] for _ in range(1 if n > 1000 else 5)]
         for stage, *figures in zip(STAGES[kind], *rounds_of):
             yield f"{stage}, µs", n, min(figures)
         yield from ((f"{stage}, bytes", n, most) for stage, most in zip(STAGES[kind], stages(kind, n, memory=True)))
