@@ -1,8 +1,8 @@
-"""python -m benchmarks [profile WORKLOAD | gpu | checks]: every workload on every installed engine, side by side.
+"""python -m benchmarks [profile WORKLOAD | gpu | growth | checks]: every workload on every engine, side by side.
 
 Each figure is the best round, in CPU seconds of the engine's process, with one thread. Every engine is checked against
 a float64 reference first. Read the ratios: they hold from machine to machine. `profile` shows where minigrad's own time
-goes; `gpu` measures on a GPU (gpu.py); `checks` measures the tests (checks.py).
+goes; `gpu` measures on a GPU (gpu.py), `growth` over sizes (growth.py), `checks` measures the tests (checks.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import checks, gpu, report, rounds
+from . import checks, gpu, growth, report, rounds
 from .costs import COSTS
 from .engines import HOMES, PEERS
 from .workloads import WORKLOADS
@@ -46,12 +46,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["gpu"]:
-        raise SystemExit(gpu.main(sys.argv[2:]))
-    if sys.argv[1:2] == ["checks"]:
-        raise SystemExit(checks.main(sys.argv[2:]))
+    if others := {"gpu": gpu.main, "growth": growth.main, "checks": checks.main}.get(*sys.argv[1:2] or [""]):
+        raise SystemExit(others(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[1])
-    parser.add_argument("what", nargs="?", choices=["measure", "profile", "gpu", "checks"], default="measure")
+    parser.add_argument("what", nargs="?", choices=["measure", "profile", "gpu", "growth", "checks"], default="measure")
     parser.add_argument("workload", nargs="?", choices=[*WORKLOADS], help="the workload to profile")
     parser.add_argument("--rounds", type=int, default=20, help="rounds of each engine; the best counts")
     parser.add_argument("--quick", action="store_true", help="three rounds")

@@ -70,7 +70,3 @@ def measure(clone: Path, name: str) -> tuple[int, float, Counter[str]]:
 
 def kind_of(name: str) -> str:
     return next((kind for kind, beginnings in KINDS.items() if name.startswith(beginnings)), "engine and course")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,16 +1,24 @@
-"""Other costs: memory, the first call, threads, cores, a session, a profiler, a checkpoint.
+"""Other costs: memory, the first call, cores.
 
 Each is a generator of (name, figures, table), so that a table is printed as soon as it is complete.
 """
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import minigrad as mg
+from minigrad.engine.base.threads import share
+from minigrad.graph.compiler.program import program
+
 from . import report, rounds
 from .engines import PEERS
+from .engines import run as run_on
 from .workloads import WORKLOADS
 
 Found = Iterator[tuple[str, Any, str]]
@@ -18,7 +26,6 @@ Found = Iterator[tuple[str, Any, str]]
 WEIGHED = ["mlp", "cnn", "transformer", "hvp", "fused", "softmax", "layernorm"]
 COMPILERS = ["minigrad-compiled", "minigrad-native", "jax"]
 UNSEEN = ["jax"]  # engines whose memory is neither NumPy's nor shown by a profiler
-ONE_AND_TWO = ["numpy-blocked", "minigrad-compiled", "minigrad-threads"]
 
 
 def alive(engines: list[str], turns: int) -> Found:
@@ -46,28 +53,40 @@ def first_calls(engines: list[str], turns: int) -> Found:
     yield "first", rows, report.grid("first call: seconds that pass, CPU seconds, and what these are spent on", rows)
 
 
-def threads(engines: list[str], turns: int) -> Found:
-    """One thread against two, in wall time."""
-    found = rounds.figures(WORKLOADS["fused"], [e for e in ONE_AND_TWO if e in engines], turns, "wall")
-    yield "threads", found, report.times("fused", found, ", seconds that pass")
+def cores(engines: list[str], turns: int) -> Found:
+    """Large native loops on two threads, relative to one, in a process of their own."""
+    rows = rounds.told("benchmarks.costs")
+    yield "cores", rows, report.grid("native loops on two threads, relative to one", rows)
 
 
-def of_its_own(name: str, title: str) -> Callable[[list[str], int], Found]:
-    """A cost of minigrad alone, measured by own.py in a process of its own."""
+def deal(run: Callable[..., Any], count: int, threads: int, others: Any) -> None:
+    """Like `share`, but two threads get equal shares: then the caller's CPU time is the wall time on idle cores."""
+    ranges = [(count * i // 8, count * (i + 1) // 8) for i in range(8)]
+    half = others.submit(lambda: [run(*ends, 1) for ends in ranges[1::2]])
+    for ends in ranges[::2]:
+        run(*ends, 0)
+    half.result()
 
-    def cost(engines: list[str], turns: int) -> Found:
-        rows = rounds.told("benchmarks.own", name)
-        yield name, rows, report.grid(title, rows)
 
-    return cost
+def on_two_threads(turns: int = 7) -> dict[str, dict[str, float]]:
+    """Loop → clock → the median figure of two threads, which take turns with one."""
+    rows: dict[str, dict[str, float]] = {}
+    clocks = {"s": time.perf_counter, "CPU s": time.process_time, "caller's CPU s": time.thread_time}
+    for name in ("fused", "softmax", "layernorm", "mlp", "hvp", "tiny"):
+        for stage, step in run_on("minigrad-native", WORKLOADS[name]).stages.items():
+            found: dict[Any, list[float]] = {(clock, n): [] for clock in clocks for n in (1, 2)}
+            for clock, n in [*found] * (turns + 1):
+                mg.set_num_threads(n)
+                vars(program)["share"] = deal if clock.startswith("caller") else share
+                start = clocks[clock]()
+                for _ in range(5):
+                    step()
+                found[clock, n].append(clocks[clock]() - start)
+            rows[f"{name} {stage}"] = {c: median(found[c, 2][1:]) / median(found[c, 1][1:]) for c in clocks}
+    return rows
 
 
-COSTS: dict[str, Callable[[list[str], int], Found]] = {
-    "bytes": alive,
-    "first": first_calls,
-    "threads": threads,
-    "cores": of_its_own("cores", "native loops on two threads, relative to one"),
-    "session": of_its_own("session", "Session.run: µs a call"),
-    "profiler": of_its_own("profiler", "the chain under a profiler"),
-    "checkpoint": of_its_own("checkpoint", "64 layers in 8 checkpoints: CPU time and bytes, of none"),
-}
+COSTS: dict[str, Callable[[list[str], int], Found]] = {"bytes": alive, "first": first_calls, "cores": cores}
+
+if __name__ == "__main__":
+    print(json.dumps(on_two_threads()))

@@ -26,7 +26,7 @@ WARM = 3
 def peak(engine: str, workload: Workload) -> dict[str, Any]:
     """The figure, or the engine's status without one."""
     try:
-        total = torch_peak(workload) if engine == "torch" else numpy_peak(engine, workload)
+        total = torch_peak(workload) if engine == "torch" else numpy_peak(engine, workload)[0]
     except (AttributeError, ImportError, NotImplementedError) as lack:
         return {"status": "lacks", "why": f"{type(lack).__name__}: {lack}"}
     except Exception as failure:
@@ -48,10 +48,11 @@ def step_of(run: engines.Run) -> None:
         stage()
 
 
-def numpy_peak(engine: str, workload: Workload) -> int:
+def numpy_peak(engine: str, workload: Workload, warm: int = WARM) -> tuple[int, engines.Run]:
+    """The bytes of a step after the `warm` first ones, and the prepared workload."""
     tracemalloc.start()
     run = engines.run(engine, workload)
-    for _ in range(WARM):
+    for _ in range(warm):
         step_of(run)
     gc.collect()
     arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
@@ -61,7 +62,8 @@ def numpy_peak(engine: str, workload: Workload) -> int:
     tracemalloc.reset_peak()
     step_of(run)
     _, most = tracemalloc.get_traced_memory()
-    return held + most - before
+    tracemalloc.stop()
+    return held + most - before, run
 
 
 def torch_peak(workload: Workload) -> int:

@@ -12,14 +12,12 @@ import io
 import pstats
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from minigrad import profiler
 
 from . import engines
-from .own import best, repeat
-from .own import seconds as seconds_of
+from .worker import sample
 from .workloads import WORKLOADS
 
 FUNCTIONS, ROUNDS = 25, 15
@@ -37,7 +35,7 @@ def by_op(step: Callable[[], Any], repeats: int) -> str:
 def by_function(step: Callable[[], Any], repeats: int) -> str:
     """A line for each function, by the time spent in itself, over all steps."""
     profiler, text = cProfile.Profile(), io.StringIO()
-    profiler.runcall(repeat, step, repeats)
+    profiler.runcall(lambda: [step() for _ in range(repeats)])
     pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(FUNCTIONS)
     return text.getvalue()
 
@@ -50,11 +48,11 @@ def profile(name: str) -> str:
         for stage in run.stages.values():
             stage()
 
-    parts = {"step": step, **run.parts}
+    parts = engines.Run({"step": step, **run.parts}, run.answer)
     step()
-    steps = max(1, int(0.05 / seconds_of(step)))
-    spent = best({part: partial(repeat, f, steps) for part, f in parts.items()}, ROUNDS)
-    seconds = {part: s / steps for part, s in spent.items()}
+    steps = max(1, int(0.05 / sample(parts, 1)["step"]))
+    turns = [sample(parts, steps) for _ in range(ROUNDS)]
+    seconds = {part: min(turn[part] for turn in turns) for part in parts.stages}
     if run.parts:
         seconds["backward"] = seconds["step"] - sum(seconds[part] for part in run.parts)
     repeats = max(1, int(0.25 / seconds["step"]))

@@ -38,7 +38,6 @@ TARGETS = {
     ("fused gradient", "minigrad-native", "jax"): 0.15,
     **{(name, "minigrad-native", "torch-compile"): 0.5 for name in LARGE if name.endswith("gradient")},
     ("bytes fused", "minigrad-compiled", "numpy-blocked"): 1.4,  # 1.2 × (x and its gradient, 80 MB), above x: 56 MB
-    **{(name, "minigrad-threads", "minigrad-compiled"): 1 / 1.3 for name in FUSED},
 }
 COMPARED = {"minigrad": "minigrad", "PyTorch": "torch", "compile": "torch-compile", "JAX": "jax", "NumPy": "numpy"}
 PER_SECOND = {"ms": 1e3, "µs": 1e6}

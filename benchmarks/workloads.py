@@ -134,7 +134,7 @@ def cnn_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
 def cnn(e: Any, x: Any, y: Any, K1: Any, b1: Any, K2: Any, b2: Any, W3: Any, b3: Any) -> Any:
     h = e.max_pool2d(e.relu(e.conv2d(x, K1, b1)), 2)  # 28 × 28 → 26 × 26 → 13 × 13
     h = e.max_pool2d(e.relu(e.conv2d(h, K2, b2)), 2)  # → 11 × 11 → 5 × 5
-    return e.cross_entropy(e.linear(e.reshape(h, (64, 400)), W3, b3), y)
+    return e.cross_entropy(e.linear(e.reshape(h, (-1, 400)), W3, b3), y)
 
 
 def transformer_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
@@ -154,7 +154,7 @@ def transformer_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
 
 def transformer(e: Any, x: Any, y: Any, **p: Any) -> Any:
     """Vaswani et al. 2017, with the norms first (Xiong et al. 2020) and GELU in its tanh form, as in GPT-2."""
-    B, T, D = SEQUENCES, LENGTH, WIDTH
+    (B, T), D = x.shape, WIDTH
 
     def norm(h: Any, name: str) -> Any:
         return e.layer_norm(h, (D,), p[f"gain{name}"], p[f"bias{name}"])

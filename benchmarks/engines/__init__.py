@@ -39,7 +39,6 @@ HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad-compiled": ("minigrad", "torchlike", "Traced"),
     "minigrad-native": ("minigrad", "torchlike", "Native"),
     "minigrad-kernels": ("minigrad", "torchlike", "Kernels"),
-    "minigrad-threads": ("minigrad", "torchlike", "Threaded"),
     "replayed": ("minigrad", "scalar", "Replayed"),
     "replayed-native": ("minigrad", "scalar", "NativeReplayed"),
     "torch": ("torch", "torchlike", "Torch"),

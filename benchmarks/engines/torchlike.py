@@ -192,15 +192,9 @@ class Traced(Minigrad):
     """Whole steps, forward, backward and the optimiser's update, as users compile them: mg.function."""
 
     jit_compile: bool | str = True
-    threads: int | None = None
 
     def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
-        options = {"jit_compile": self.jit_compile, "threads": self.threads}
-        return self.lib.function(function, **options)  # type: ignore[no-any-return]
-
-
-class Threaded(Traced):
-    threads = 2
+        return self.lib.function(function, jit_compile=self.jit_compile)  # type: ignore[no-any-return]
 
 
 class Native(Traced):

@@ -22,6 +22,7 @@ EXAMPLES = {
     ops.AttentionWeights: [
         (ops.AttentionWeights(0.5), signed(2, 3, 4), signed(2, 5, 4)),
         (ops.AttentionWeights(0.5, causal=True), signed(3, 4), signed(2, 3, 4), signed(3, 1)),
+        (ops.AttentionWeights(0.5, True, 2), signed(2, 4), signed(5, 4)),
     ],
     ops.Attention: [
         (ops.Attention(0.5), signed(2, 3, 4), signed(2, 5, 4), signed(5, 3)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import costs, engines, own, report, rounds
+from benchmarks import costs, engines, growth, report, rounds
 from benchmarks.__main__ import chosen
 from benchmarks.engines.numpy import Numpy
 from benchmarks.profile import by_op
@@ -23,7 +23,7 @@ TRAINED = [name for name, workload in WORKLOADS.items() if workload.kind == "tra
 WITHOUT_MORE = [  # what runs where the engine does
     (engine, name)
     for name, peers in engines.PEERS.items()
-    for engine in [*peers, *(["minigrad-threads"] if name == "fused" else [])]
+    for engine in peers
     if engines.HOMES[engine][0] in ("minigrad", "numpy")
 ]
 
@@ -59,7 +59,7 @@ def test_the_reference_is_pytorch_s_answer_in_float64(name):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "minigrad-threads", "numpy"])
+@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "numpy"])
 def test_three_steps_move_the_parameters_as_pytorch_s_do(engine, name):
     pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
     far = replace(in_float64(WORKLOADS[name]), lr=1e-2)
@@ -84,7 +84,7 @@ def test_a_gradient_that_is_off_is_seen(slip):
     assert error(got, wanted) >= 0.0099
 
 
-@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "minigrad-threads", "numpy"])
+@pytest.mark.parametrize("engine", ["minigrad", "minigrad-compiled", "numpy"])
 def test_a_float32_answer_is_a_float32_answer(engine):
     """An engine that computed in float64 would be timed at another task."""
     run = engines.run(engine, WORKLOADS["mlp"])
@@ -139,20 +139,6 @@ def test_threads_are_timed_by_the_clock_on_the_wall():
     assert rounds.figures(WORKLOADS["tiny"], ["numpy"], 1, "wall")["numpy"]["stages"]["step"]["best"] > 0
 
 
-def test_a_session_s_price_is_told():
-    [(name, rows, table)] = costs.COSTS["session"]([], 1)
-
-    assert name == "session"
-    assert len(table.splitlines()) == 4 + len(rows)
-
-
-def test_a_profiler_s_price_is_told():
-    rows = own.profiling(rounds=1)
-
-    assert rows.keys() == own.WAYS.keys()
-    assert rows["off"]["times off"] == 1
-
-
 def test_a_target_is_met_or_missed():
     assert "met" in report.target("tiny", "torch", {"minigrad": 0.6, "torch": 1.0})
     assert "missed" in report.target("tiny", "torch", {"minigrad": 0.8, "torch": 1.0})
@@ -174,3 +160,35 @@ def test_only_names_workloads_engines_and_costs():
     assert chosen("numpy")[2] == [*costs.COSTS]
     with pytest.raises(SystemExit, match="lstm"):
         chosen("lstm")
+
+
+@pytest.mark.parametrize(("name", "batch"), [("mlp", 64), ("cnn", 64), ("transformer", 8)])
+def test_a_batch_of_twice_the_size_repeats_the_samples(name, batch):
+    """The loss is a mean, so the same samples twice have the same loss and gradients."""
+    twice = engines.run("minigrad", growth.sized(name, 2 * batch)).answer()
+
+    assert error(twice, engines.run("minigrad", WORKLOADS[name]).answer()) < 1e-4
+
+
+def test_growth_is_shown_as_exponents_and_written_between_markers(tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "DOCS", tmp_path)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "growth.md").write_text("# Growth\n<!-- nodes -->\nold\n<!-- end -->\nafter", "utf-8")
+    columns = {"build, µs": {10: 1e-5, 100: 1e-3}, "build, bytes": {10: 5000, 100: 50_000}}
+
+    tables = growth.table("nodes", "Value", columns)
+    growth.write("nodes", tables, growth.picture("nodes", {"Value": columns}))
+
+    assert "10 (2.00)" in tables  # µs a node: a hundred times the seconds for ten times the nodes
+    assert "500 (1.00)" in tables
+    page = (tmp_path / "growth.md").read_text("utf-8")
+    assert page.startswith("# Growth\n<!-- nodes -->\n\nValue:")
+    assert page.endswith("(pictures/growth_nodes.svg)\n\n<!-- end -->\nafter")
+
+
+@pytest.mark.parametrize("kind", growth.STAGES)
+def test_a_graph_of_four_times_the_nodes_takes_four_times_the_bytes(kind):
+    figures = {(column, n): figure for column, n, figure in growth.graphs(kind, [1000, 4000])}
+
+    for stage in growth.STAGES[kind]:
+        assert figures[f"{stage}, bytes", 4000] < 5 * figures[f"{stage}, bytes", 1000]

@@ -12,7 +12,8 @@ Every letter is of one of four kinds, and each kind becomes one axis of the prod
 So the gradients are contractions too, with the roles of x, y and the result exchanged.
 
 Attention does not save its weights, L × S per head, which are the largest array of a transformer. Backward computes
-the weights again: the memory saved is worth the time.
+the weights again: the memory saved is worth the time. More than ROWS queries are taken in blocks, forward and backward,
+so that memory grows linearly with L; a causal block leaves out the keys after its last query.
 
 Vaswani et al. 2017, “Attention Is All You Need”, eq. 1. https://arxiv.org/abs/1706.03762
 Rabe and Staats 2021, “Self-attention Does Not Need O(n²) Memory”. https://arxiv.org/abs/2112.05682
@@ -29,8 +30,12 @@ from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, broadcast_shape, common_device
 from ..core.op import Op
+from .effect import Barrier
+from .movement import Concatenate, Pad
 from .normalise import exponentials
 from .reduce import SumOfProducts
+
+ROWS = 128  # most queries of a block of attention: one block of weights fits into the cache
 
 
 class MatMul(Op):
@@ -170,13 +175,15 @@ class AttentionWeights(Op):
     """w = softmax(s q kᵀ + m) along the keys: q (…, L, E), k (…, S, E), optional mask m (…, L, S) → (…, L, S)
 
     scale     s
-    causal    whether query i attends to keys 0 to i only
+    causal    whether query i attends to keys 0 to start + i only
+    start     number of queries before these
 
     If all scores of a query are −∞, the query attends to no key, and its weights are 0.
     """
 
     scale: float
     causal: bool = False
+    start: int = 0
 
     autocast = "lower"
     symbol = "weights"
@@ -191,8 +198,13 @@ class AttentionWeights(Op):
 
     def forward(self, xp, q, k, *mask):
         scores = xp.matmul(q * self.scale, k.swapaxes(-1, -2))
-        for m in (*mask, *([triangle(xp, *scores.shape[-2:], scores.dtype)] if self.causal else [])):
+        for m in mask:
             scores += m
+        if self.causal and self.start:
+            L, S = scores.shape[-2:]
+            scores[..., self.start :] += triangle(xp, L, max(S - self.start, 0), scores.dtype)
+        elif self.causal:
+            scores += triangle(xp, *scores.shape[-2:], scores.dtype)
         if not scores.size:
             return scores
         w, sums = exponentials(xp, scores, scores.ndim - 1)
@@ -233,23 +245,60 @@ class Attention(Op):
 
     def infer(self, q, k, v, *mask): return MatMul().infer(self.weights.infer(q, k, *mask), v)
 
+    def in_blocks(self, q):
+        """Whether there is more than one block of queries: L is known, and above ROWS."""
+        return isinstance(q.shape[-2], int) and q.shape[-2] > ROWS
+
+    def blocks(self, q, k, v, *mask):
+        """For each block of queries: its rows, a slice or None for all; its AttentionWeights; its operands."""
+        L, S = q.shape[-2], k.shape[-2]
+        if not self.in_blocks(q):
+            yield None, self.weights, (q, k, v, *mask)
+            return
+        count = -(-L // ROWS)
+        for i in range(count):
+            rows = slice(L * i // count, L * (i + 1) // count)
+            keys = slice(0, min(rows.stop, S)) if self.causal and not mask else None
+            op = AttentionWeights(self.scale, self.causal, rows.start if self.causal else 0)
+            yield rows, op, (cut(q, rows), cut(k, keys), cut(v, keys), *(cut(m, rows) for m in mask))
+
     def forward(self, xp, q, k, v, *mask):
-        w = self.weights.forward(xp, q, k, *mask)
-        # In q's memory order, so that heads that are adjacent there can be joined without a copy.
-        y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == w.dtype == v.dtype else None
-        return xp.matmul(w, v, out=y)
+        y, parts = None, []
+        for rows, op, (queries, keys, values, *bias) in self.blocks(q, k, v, *mask):
+            w = op.forward(xp, queries, keys, *bias)
+            # In q's memory order, so that heads that are adjacent there can be joined without a copy.
+            fits = q.shape[:-2] == w.shape[:-2] == v.shape[:-2] and q.shape[-1] == v.shape[-1]
+            if y is None and fits and q.dtype == w.dtype == v.dtype:
+                y = xp.empty_like(q)
+            parts.append(xp.matmul(w, values, out=None if y is None else cut(y, rows)))
+            del w  # before the next block's
+        return y if y is not None else parts[0] if len(parts) == 1 else xp.concatenate(parts, -2)
 
     def decompose(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
 
-    def vjp(self, gy, y, q, k, v, *mask):
-        w = q.apply(self.weights, k, *mask)
-        gq, gk, *gmask = self.weights.vjp(gy @ v.mT, w, q, k, *mask)
-        return gq, gk, (w.mT @ gy).sum_to(v.shape), *gmask
+    def vjp(self, gy, y, *xs):
+        gqs, gmasks, sums = [], [], []
+        for rows, op, (q, k, v, *mask) in self.blocks(*xs):
+            g = cut(gy, rows)
+            if sums:  # finish a block before the next one begins
+                q, g = (x.apply(Barrier(), gqs[-1], *sums) for x in (q, g))
+            w = q.apply(op, k, *mask)
+            gq, gk, *gmask = op.vjp((g @ v.mT).sum_to(w.shape), w, q, k, *mask)
+            new = [lengthen(gx, xs[1].shape[-2]) for gx in (gk, (w.mT @ g).sum_to(v.shape))]
+            sums = [total + gx for total, gx in zip(sums, new)] or new
+            gqs.append(gq)
+            gmasks += gmask
+        if gmasks:  # a mask with a row for each query was cut; another is shared by all blocks
+            is_cut = gmasks[0].shape != xs[3].shape
+            gmasks = [join_rows(gmasks) if is_cut else sum(gmasks[1:], gmasks[0])]
+        return join_rows(gqs), *sums, *gmasks
 
-    def jvp(self, dxs, y, q, k, v, *mask):
-        dq, dk, dv, *dmask = dxs
-        w = q.apply(self.weights, k, *mask)
-        return self.weights.jvp((dq, dk, *dmask), w, q, k, *mask) @ v + w @ dv
+    def jvp(self, dxs, y, *xs):
+        dys = []
+        for (_, op, (q, k, v, *mask)), (_, _, (dq, dk, dv, *dmask)) in zip(self.blocks(*xs), self.blocks(*dxs)):
+            w = q.apply(op, k, *mask)
+            dys.append(op.jvp((dq, dk, *dmask), w, q, k, *mask) @ v + w @ dv)
+        return join_rows(dys)
 
     def flops(self, y, q, k, v, *mask):
         w = self.weights.infer(q, k, *mask)
@@ -258,6 +307,22 @@ class Attention(Op):
     def macs(self, y, q, k, v, *mask):
         w = self.weights.infer(q, k, *mask)
         return self.weights.macs(w, q, k) + y.size * k.shape[-2]
+
+
+def cut(x, rows):
+    """x[…, rows, :]; x itself for None, or if its single row is for all queries."""
+    return x if rows is None or x.ndim < 2 or x.shape[-2] == 1 else x[..., rows, :]
+
+
+def join_rows(parts):
+    """The parts, one after the other along axis −2."""
+    return parts[0] if len(parts) == 1 else parts[0].apply(Concatenate(parts[0].ndim - 2), *parts[1:])
+
+
+def lengthen(x, rows):
+    """x (…, n, k) with rows of zeros added up to (…, rows, k)."""
+    n = x.shape[-2]
+    return x if n is rows or n == rows else x.apply(Pad((*((0, 0),) * (x.ndim - 2), (0, rows - n), (0, 0))))
 
 
 @lru_cache(maxsize=16)

@@ -40,7 +40,7 @@ def names(graph: Graph) -> dict[Node, str]:
 def source(graph: Graph, name: str) -> str:
     """The graph as a Python function of its inputs: one line per node."""
     called, over = names(graph), written_over(graph)
-    done = let_go(graph, set(over.values()))
+    done = let_go(graph)
     lines = [f"def {name}({', '.join(called[x] for x in graph.inputs)}):"]
     for node in graph.nodes:
         if node.inputs:
@@ -78,15 +78,15 @@ def written_over(graph: Graph) -> dict[Node, Node]:
     return over
 
 
-def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
+def let_go(graph: Graph) -> dict[Node, list[Node]]:
     """Node → the large arrays made here that this node reads last. Freeing them lets the next array reuse their memory.
 
-    over    the operands that are overwritten, whose memory stays in use
+    An array that the node writes over loses its own name, so that its memory is freed with the array written there.
     """
     last = {x: node for node in graph.nodes for x in node.inputs}
     done: dict[Node, list[Node]] = {}
     for x, node in last.items():
-        if x.inputs and x.spec.nbytes >= LARGE and x not in graph.outputs and x not in over:
+        if x.inputs and x.spec.nbytes >= LARGE and x not in graph.outputs:
             done.setdefault(node, []).append(x)
     return done
 

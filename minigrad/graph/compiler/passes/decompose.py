@@ -5,7 +5,7 @@ backward can read what forward computed:
 
     ln Σ eˣ              its gradient reads the eˣ⁻ᵐ that were summed
     −ln softmax(x)[k]    its gradient reads the same eˣ⁻ᵐ
-    attention            its gradients read the weights, which are not recomputed
+    attention            its gradients read the weights, which are not recomputed; not if it is computed in blocks
     standardise          its gradients read (x − μ) / σ
 
 An op defines its parts in `decompose`, as in engine/ops/normalise.py. After this pass, `share` merges the parts that
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
-from ....engine.ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
+from ....engine.ops import Attention, Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
 from ....engine.ops.normalise import softmax
 from ....engine.tensor.rewrite import Rewrite, applies_to, simplify
 from ....engine.tensor.symbol import Symbol
@@ -33,7 +33,7 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
     """
 
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
-        if not all(x.spec.size for x in inputs):
+        if not all(x.spec.size for x in inputs) or (type(node.op) is Attention and node.op.in_blocks(inputs[0].spec)):
             return node.again(inputs)
         made = node.op.decompose(*map(Symbol, inputs)).node  # type: ignore[attr-defined]
         return made if made.spec == node.spec else node.again(inputs)

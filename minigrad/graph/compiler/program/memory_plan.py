@@ -9,7 +9,7 @@ parameter's next value, the argument itself, after the last read of its old valu
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -19,6 +19,7 @@ from .buffer import Buffer, ProgramStep, Section, roots_of
 from .record import Recorder
 
 ALIGNED = 64  # bytes of a cache line; buffers never share one
+LARGE = 1 << 20  # bytes of a workspace that is worth a second try
 
 
 @dataclass(eq=False)
@@ -241,25 +242,38 @@ def inherit_allocation(
 def assign_offsets(allocations: Iterable[Allocation]) -> int:
     """Give each allocation an offset, so that those alive at the same step never overlap. Returns the total size.
 
-    In the order of their first steps, each allocation goes into the smallest gap that is large enough.
+    A large plan is also packed backwards in time, because forwards leaves gaps where arrays grow from step to step.
+    """
+    every = list(allocations)
+    spans = [(t.first, t.last, t.nbytes) for t in every if t.last is not None]
+    size, offsets = pack(spans)
+    if size > LARGE:
+        size, offsets = min((size, offsets), pack([(-last, -first, nbytes) for first, last, nbytes in spans]))
+    for allocation, offset in zip(every, offsets, strict=True):
+        allocation.offset = offset
+    return size
+
+
+def pack(spans: Sequence[tuple[int, int, int]]) -> tuple[int, list[int]]:
+    """The total size, and an offset for each (first step, last step, bytes).
+
+    In the order of their first steps, each goes into the smallest gap that is large enough.
     """
     gaps = Gaps()
     leaving: list[tuple[int, int, int]] = []  # a heap: (last step, offset, size)
-    size = 0
-    for allocation in sorted(allocations, key=lambda t: t.first):
-        while leaving and leaving[0][0] < allocation.first:
+    size, offsets = 0, [0] * len(spans)
+    for i, (first, last, nbytes) in sorted(enumerate(spans), key=lambda pair: pair[1][0]):
+        while leaving and leaving[0][0] < first:
             gaps.release(*heappop(leaving)[1:])
-        need = -(-max(allocation.nbytes, 1) // ALIGNED) * ALIGNED
+        need = -(-max(nbytes, 1) // ALIGNED) * ALIGNED
         start, length = gaps.smallest(need) or gaps.before(size)
         if length:
             gaps.remove(start, length)
         if length > need:
             gaps.add(start + need, length - need)
-        size = max(size, start + need)
-        allocation.offset = start
-        assert allocation.last is not None
-        heappush(leaving, (allocation.last, start, need))
-    return size
+        size, offsets[i] = max(size, start + need), start
+        heappush(leaving, (last, start, need))
+    return size, offsets
 
 
 class Gaps:
