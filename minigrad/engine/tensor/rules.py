@@ -11,23 +11,24 @@ Forward saves the operands that the staged rule reads, and the result if the rul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from ..base.device import META
+from ..base.device import CPU, META
 from ..base.errors import GraphError, NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
 from ..core.interpret import apply_graph, array_function, value
-from ..core.op import Op, ufunc_of
+from ..core.op import OP_TABLE, Op, ufunc_of
 from .codegen import function
 from .precision import widen_graph
 from .rewrite import optimise
 from .symbol import placeholder
 
+LARGE = 1 << 22  # elements: if the largest operand or the result has so many, the op runs in blocks
 MOST_PLANS = 256  # per op; an op with more drops its plans, so that memory stays bounded if shapes keep changing
 
 
@@ -65,6 +66,7 @@ class OpPlan:
 
     spec     the spec of the result
     run      the operands' arrays → the result's array
+    blocks   how large arrays are cut into blocks; None if they are not
     rules    which operands want gradients → the compiled derivative; filled on first use
     """
 
@@ -72,6 +74,7 @@ class OpPlan:
     operands: tuple[Spec, ...]
     spec: Spec
     run: Callable[..., Any]
+    blocks: Any = None
     rules: dict[tuple[bool | None, ...], CompiledRule | None] = field(default_factory=dict)
 
     def rule(self, wanted: tuple[bool | None, ...]) -> CompiledRule | None:
@@ -101,6 +104,12 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> OpPlan:
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
     made = op.plans[operands] = OpPlan(op, operands, spec, runner(op, operands, spec))
+    if spec.device is CPU and type(op).__module__.startswith(OP_TABLE) and max(x.size for x in (spec, *operands)) >= LARGE:
+        from .blocks import Blocks
+
+        blocks = Blocks(made, lambda op, xs: op.plans.get(xs) or plan(op, xs))
+        if blocks.plans:
+            made.blocks, made.run = blocks, blocks.forward(made.run)
     return made
 
 
@@ -132,7 +141,8 @@ def stage_rule(plan: OpPlan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(widen_graph(graph), "pull", plan.spec.device)
-    return CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
+    rule = CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
+    return rule if plan.blocks is None else replace(rule, pull=plan.blocks.pull(wanted, rule))
 
 
 @lru_cache
