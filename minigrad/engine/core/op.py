@@ -102,12 +102,9 @@ class Op(metaclass=InternMeta):
     def macs(self, y: Spec, *xs: Spec) -> int:
         return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, which `flops` includes
 
-    def outer(self, *xs: Spec) -> tuple[tuple[int, ...], ...]:
-        """Each operand's lengths along the outer axes of y: leading axes such that y[i] depends on x[i] alone.
-
-        Where all y[i] depend on the same x, the length is 1. Large arrays are cut into blocks along these axes.
-        """
-        return ()
+    def outer(self, *xs: Spec) -> int:
+        """The number of leading axes of y along which y[i] depends on x[i] only. Large arrays are cut along these."""
+        return 0
 
     def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """`vjp` in the form backward needs: one gradient per operand, in the operand's dtype; None for integers."""
@@ -189,17 +186,11 @@ class Elementwise(Op):
         terms = [scale_gradient(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
         return sum(terms[1:], terms[0])
 
-    def outer(self, *xs: Spec) -> tuple[tuple[int, ...], ...]:
-        return padded(xs)
+    def outer(self, *xs: Spec) -> int:
+        return max(x.ndim for x in xs)
 
     def flops(self, y: Spec, *xs: Spec) -> int:
         return y.size * formula.cost(self.forward, len(xs))
-
-
-def padded(xs: tuple[Spec, ...]) -> tuple[tuple[int, ...], ...]:
-    """The shapes with 1s in front, as in broadcasting, so that all have the same length."""
-    ndim = max(x.ndim for x in xs)
-    return tuple((1,) * (ndim - x.ndim) + x.shape for x in xs)
 
 
 def scale_gradient(g: Any, p: Any) -> Any:

@@ -273,9 +273,7 @@ class GeluTanhDifferential(Differential):
         v *= r * h
         h *= v  # the slope at −|x|; 1 − h, which is at least ½, is the slope at |x|
         s = (x >= 0).astype(h.dtype)  # xp.where takes longer, since no processor can predict random signs
-        h -= 2 * s * h
-        h += s
-        return t * h
+        return t * (h - 2 * s * h + s)
 
     def curvature(self, x):
         square = x * x

@@ -12,7 +12,7 @@ array that the function made itself is overwritten at its last read: `t1 = xp.su
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import Any
@@ -37,20 +37,20 @@ def names(graph: Graph) -> dict[Node, str]:
     )
 
 
-def source(graph: Graph, name: str, into: Sequence[Node] = ()) -> str:
-    """The graph as a Python function of its inputs, and of an array for each node in `into`: one line per node."""
+def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
+    """The graph as a Python function of its inputs, and of arrays for the outputs `into`: one line per node."""
     called, over = names(graph), written_over(graph)
-    done, given = let_go(graph, set(over.values())), {node: f"out{i}" for i, node in enumerate(into)}
-    lines = [f"def {name}({', '.join([*(called[x] for x in graph.inputs), *given.values()])}):"]
+    done = let_go(graph, set(over.values()))
+    outs = {x: called[o] for x, o in over.items()} | {graph.outputs[i]: f"out{i}" for i in into}
+    lines = [f"def {name}({', '.join([*(called[x] for x in graph.inputs), *(f'out{i}' for i in into)])}):"]
     for node in graph.nodes:
         if node.inputs:
             args = [called[x] for x in node.inputs]
             right = expression(node, called[node], args)
-            out = given.get(node) or (called[over[node]] if node in over else None)
-            if out and name_of_ufunc(node):
-                right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={out})"
-            elif out:
-                right = f"{out}[...] = {right}"
+            if node in outs and name_of_ufunc(node):
+                right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={outs[node]})"
+            elif node in outs:
+                right = f"{outs[node]}[...] = {right}"
             lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
             if node in done:
                 lines.append(f"    del {', '.join(called[x] for x in done[node])}")
@@ -108,11 +108,8 @@ def function_name(node: Node, name: str) -> str:
     return f"{type(node.op).__name__.lower()}_{name}"
 
 
-def function(graph: Graph, name: str, device: Device, into: Sequence[Node] = ()) -> Callable[..., tuple[Any, ...]]:
-    """The graph as a function on arrays of one device. Its source text is in the attribute `source`.
-
-    into    nodes whose results are written into arrays, the last arguments of the function
-    """
+def function(graph: Graph, name: str, device: Device, into: tuple[int, ...] = ()) -> Callable[..., tuple[Any, ...]]:
+    """The graph as a function on arrays of one device, as in `source`; its text is in the attribute `source`."""
     called, text = names(graph), source(graph, name, into)
     scope: dict[str, Any] = {"xp": device.xp, "dtype": device.xp.dtype, "inf": float("inf"), "bfloat16": bfloat16}
     for node in graph.nodes:

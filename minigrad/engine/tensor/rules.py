@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from .precision import widen_graph
 from .rewrite import optimise
 from .symbol import placeholder
 
-LARGE = 1 << 22  # elements: if the largest operand or the result has so many, the op runs in blocks
+LARGE = 1 << 22  # elements of the largest array: from here on an op runs in blocks, see engine/tensor/blocks.py
 MOST_PLANS = 256  # per op; an op with more drops its plans, so that memory stays bounded if shapes keep changing
 
 
@@ -66,16 +67,16 @@ class OpPlan:
 
     spec     the spec of the result
     run      the operands' arrays → the result's array
-    blocks   how large arrays are cut into blocks; None if they are not
     rules    which operands want gradients → the compiled derivative; filled on first use
+    blocks   the blocks in which it runs; None for small arrays
     """
 
     op: Op
     operands: tuple[Spec, ...]
     spec: Spec
     run: Callable[..., Any]
-    blocks: Any = None
     rules: dict[tuple[bool | None, ...], CompiledRule | None] = field(default_factory=dict)
+    blocks: Any = None
 
     def rule(self, wanted: tuple[bool | None, ...]) -> CompiledRule | None:
         """The derivative with respect to the wanted operands; None if no gradient can pass.
@@ -104,12 +105,9 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> OpPlan:
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
     made = op.plans[operands] = OpPlan(op, operands, spec, runner(op, operands, spec))
-    if spec.device is CPU and type(op).__module__.startswith(OP_TABLE) and max(x.size for x in (spec, *operands)) >= LARGE:
-        from .blocks import Blocks
-
-        blocks = Blocks(made, lambda op, xs: op.plans.get(xs) or plan(op, xs))
-        if blocks.plans:
-            made.blocks, made.run = blocks, blocks.forward(made.run)
+    sizes = [x.size if x.is_known and x.device is CPU else 0 for x in (spec, *operands)]
+    if max(sizes) >= LARGE and all(sizes) and type(op).__module__.startswith(OP_TABLE):
+        import_module(".blocks", __package__).Blocks(made)
     return made
 
 
