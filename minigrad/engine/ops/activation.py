@@ -270,9 +270,8 @@ class GeluTanhDifferential(Differential):
         v *= w
         v *= r
         v += 1
-        v *= r * h
-        h *= v  # the slope at −|x|; 1 − h, which is at least ½, is the slope at |x|
-        s = (x >= 0).astype(h.dtype)  # xp.where takes longer, since no processor can predict random signs
+        h *= v * (r * h)  # the slope at −|x|; 1 − h, which is at least ½, is the slope at |x|
+        s = (x >= 0).astype(h.dtype)  # random signs make xp.where slow
         return t * (h - 2 * s * h + s)
 
     def curvature(self, x):

@@ -38,7 +38,7 @@ class Blocks:
 
     def __init__(self, whole: OpPlan):
         self.whole, y, xs, self.is_exact = whole, whole.spec, whole.operands, isinstance(whole.op, Elementwise)
-        shapes, depth = [(1,) * (y.ndim - x.ndim) + x.shape for x in xs], whole.op.outer(*xs)
+        shapes, depth = [x.shape if x.ndim >= y.ndim else (1,) * (y.ndim - x.ndim) for x in xs], whole.op.outer(*xs)
         while not all(n[:depth] in (y.shape[:depth], (1,) * depth) for n in shapes):
             depth -= 1
         rows = [max(x.size for x in (y, *xs)) // prod(y.shape[: axis + 1]) for axis in range(depth)]
@@ -58,32 +58,34 @@ class Blocks:
 
     def forward(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """The function `run`, which computes y from the operands' arrays, in blocks."""
-        runs = [plan.run for plan in self.plans]
-        parts = [f if isinstance(f, np.ufunc) else lambda *xs, f=f: np.copyto(xs[-1], f(*xs[:-1])) for f in runs]
+        parts = [
+            lambda *xs, f=plan.run: (
+                f(*xs[:-1], out=xs[-1]) if isinstance(f, np.ufunc) else np.copyto(xs[-1], f(*xs[:-1]))
+            )
+            for plan in self.plans
+        ]
         return self.loop(run, parts, self.is_cut, [self.whole.spec], self.is_exact, lambda xs, ys, _: ys[0])
 
     def pull(self, wanted: tuple[bool, ...], rule: CompiledRule) -> Callable[..., tuple[Any, ...]]:
         """The function rule.pull in blocks; rule.pull itself if it only moves elements, or cannot be cut."""
         inputs, outputs, is_cut = rule.graph.inputs, rule.graph.outputs, self.is_cut
         rules: list[Any] = [plan.rule(wanted) for plan in self.plans]
-        if {each and each.reads for each in rules} != {rule.reads}:
-            return rule.pull
         own: dict[Any, int] = {node: k for k, node in enumerate(outputs) if is_cut[k] and node not in (None, *inputs)}
         sums: dict[Any, int] = {node: k for k, node in enumerate(outputs) if not is_cut[k] and node is not None}
         moves = any(node.op.is_view for node in own) or not {**own, **sums}
-        if moves or any(node.spec.is_half for node in sums):
+        alike = {each and each.reads for each in rules} == {rule.reads}
+        if moves or not alike or any(node.spec.is_half for node in sums):
             return rule.pull
-        into = tuple(own.values())
-        made = {each.source: function(widen_graph(each.graph), "pull", each.spec.device, into) for each in rules}
+        into, where = tuple(own.values()), rule.spec.device
+        made = {each.source: function(widen_graph(each.graph), "pull", where, into) for each in rules}
 
         def finish(arrays: Any, gxs: Any, found: Any) -> tuple[Any, ...]:
             known = dict(zip((*inputs, *own), (*arrays, *gxs)))
             known |= {node: np.add.reduce([gx[k] for gx in found]) for node, k in sums.items()}
             return tuple(map(known.get, outputs))
 
-        parts, specs = [made[each.source] for each in rules], [node.spec for node in own]
-        reads = [True, *([True, *is_cut][slot] for slot in rule.reads)]
-        return self.loop(rule.pull, parts, reads, specs, self.is_exact and not sums, finish)
+        parts, reads = [made[each.source] for each in rules], [True, *([True, *is_cut][slot] for slot in rule.reads)]
+        return self.loop(rule.pull, parts, reads, [y.spec for y in own], self.is_exact and not sums, finish)
 
     def loop(
         self, whole: Callable[..., Any], parts: list[Callable[..., Any]], is_cut: list[bool], specs: list[Any],
@@ -99,8 +101,8 @@ class Blocks:
         """
 
         def in_blocks(*arrays: Any) -> Any:
-            in_order = all(x.flags.c_contiguous for x, c in zip(arrays, is_cut) if c)
-            if not in_order or (is_exact and get_num_threads() == 1):
+            cut = (x for x, c in zip(arrays, is_cut) if c)
+            if (is_exact and get_num_threads() == 1) or not all(x.flags.c_contiguous for x in cut):
                 return whole(*arrays)
             ys, found = [np.empty(spec.shape, spec.dtype) for spec in specs], [None] * len(parts)
 
@@ -114,12 +116,12 @@ class Blocks:
 
 
 def share_quietly(block: Callable[[int], None], count: int) -> bool:
-    """Call block(i) for i from 0 to count, on several threads. Returns whether none failed or would make NumPy warn."""
+    """Call block(i) for i from 0 to count, on several threads. Returns whether NumPy would not warn."""
     actions: Any = {kind: action if action == "ignore" else "raise" for kind, action in np.geterr().items()}
     try:
         with np.errstate(**actions):
-            run = lambda first, stop, slot: [*map(block, range(first, stop))]  # noqa: E731
-            share(run, count, min(get_num_threads(), count // 2), helpers(get_num_threads() - 1))
-    except Exception:  # the whole will raise it, or warn only once, in the caller's thread
+            run, n = lambda first, stop, slot: [*map(block, range(first, stop))], get_num_threads()
+            share(run, count, min(n, count // 2), helpers(n - 1))
+    except FloatingPointError:  # the whole will raise it, or warn once, in the caller's thread
         return False
     return True

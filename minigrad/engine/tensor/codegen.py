@@ -47,10 +47,9 @@ def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
         if node.inputs:
             args = [called[x] for x in node.inputs]
             right = expression(node, called[node], args)
-            if node in outs and name_of_ufunc(node):
-                right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={outs[node]})"
-            elif node in outs:
-                right = f"{outs[node]}[...] = {right}"
+            if out := outs.get(node):
+                ufunc = name_of_ufunc(node)
+                right = f"xp.{ufunc}({', '.join(args)}, out={out})" if ufunc else f"{out}[...] = {right}"
             lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
             if node in done:
                 lines.append(f"    del {', '.join(called[x] for x in done[node])}")

@@ -68,7 +68,7 @@ class OpPlan:
     spec     the spec of the result
     run      the operands' arrays → the result's array
     rules    which operands want gradients → the compiled derivative; filled on first use
-    blocks   the blocks in which it runs; None for small arrays
+    blocks   for large arrays: engine/tensor/blocks.py
     """
 
     op: Op
