@@ -10,14 +10,14 @@ import minigrad as mg
 from minigrad.engine.base import threads
 from minigrad.engine.core.op import Elementwise, Op
 from minigrad.engine.tensor import blocks, rules
-from minigrad.nn.functional import gelu, layer_norm
 from tests.examples import DIFFERENTIABLE
 from tests.graph.compiler.test_random_graphs import assert_same_bits
 from tests.support.fuzz_programs import attempt, bounded, program, run
 from tests.support.table import table
 
-EACH = lambda x, w: [x * w + w, x.tanh() * x, gelu(x), gelu(x, "tanh"), x.relu(), x.sigmoid().log(), (x > 0) & (x < w)]  # noqa: E731
-ROWS = lambda x, w: [x.softmax(-1), x.log_softmax(-1), layer_norm(x, w.shape, w, w), x.logsumexp(-1), x.sum(0), x / w]  # noqa: E731
+F = mg.nn.functional
+EACH = lambda x, w: [x * w + w, x.tanh(), F.gelu(x), F.gelu(x, "tanh"), x.relu(), x.sigmoid().log(), (x > 0) & (x < w)]  # noqa: E731
+ROWS = lambda x, w: [x.softmax(-1), x.log_softmax(-1), F.layer_norm(x, w.shape, w, w), x.logsumexp(-1), x.sum(0), x / w]  # noqa: E731
 STRIPES, ONE_ROW = lambda a: np.repeat(a, 2, -1)[..., ::2], lambda a: np.broadcast_to(a[:1], a.shape)
 
 

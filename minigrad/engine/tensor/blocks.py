@@ -46,7 +46,7 @@ class Blocks:
         steps = [*[1] * last, max(1, BLOCK // rows[last])] if depth else []
         self.places = [*product(*([slice(i, min(i + s, n)) for i in range(0, n, s)] for s, n in zip(steps, y.shape)))]
         self.is_cut = [n[: len(steps)] != (1,) * len(steps) for n in shapes]
-        self.plans = [self.plan(place) for place in self.places]
+        self.plans = [*map(self.plan, self.places)]
         if len(self.places) > 1:
             whole.run, whole.blocks = self.forward(whole.run), self
 

@@ -42,7 +42,7 @@ def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
     called, over = names(graph), written_over(graph)
     done = let_go(graph, set(over.values()))
     outs = {x: called[o] for x, o in over.items()} | {graph.outputs[i]: f"out{i}" for i in into}
-    lines = [f"def {name}({', '.join([*(called[x] for x in graph.inputs), *(f'out{i}' for i in into)])}):"]
+    lines = [f"def {name}({', '.join([*(called[x] for x in graph.inputs), *map('out{}'.format, into)])}):"]
     for node in graph.nodes:
         if node.inputs:
             args = [called[x] for x in node.inputs]
