@@ -18,14 +18,14 @@ chosen: dict[str, int] = {}  # "threads" → the number that set_num_threads() o
 
 
 def set_num_threads(number: int) -> None:
-    """Set how many threads share each large loop of a compiled program. Results do not depend on this number."""
+    """Set how many threads share each large loop. Results do not depend on this number."""
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"set_num_threads() takes an integer of at least 1, and got {number!r}")
     chosen["threads"] = number
 
 
 def get_num_threads() -> int:
-    """How many threads share each large loop of a compiled program.
+    """How many threads share each large loop, of a compiled program or of an eager op.
 
     The default is MINIGRAD_NUM_THREADS or OMP_NUM_THREADS of the environment, else the number of physical cores that
     this process may use. It is 1 in a forked process and, without MINIGRAD_NUM_THREADS, in a worker of pytest-xdist.

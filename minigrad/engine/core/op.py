@@ -102,6 +102,10 @@ class Op(metaclass=InternMeta):
     def macs(self, y: Spec, *xs: Spec) -> int:
         return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, which `flops` includes
 
+    def outer(self, *xs: Spec) -> int:
+        """The number of leading axes of y along which y[i] depends on x[i] only. Large arrays are cut along these."""
+        return 0
+
     def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """`vjp` in the form backward needs: one gradient per operand, in the operand's dtype; None for integers."""
         slots = (gy, y, *xs)
@@ -181,6 +185,9 @@ class Elementwise(Op):
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
         terms = [scale_gradient(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
         return sum(terms[1:], terms[0])
+
+    def outer(self, *xs: Spec) -> int:
+        return max(x.ndim for x in xs)
 
     def flops(self, y: Spec, *xs: Spec) -> int:
         return y.size * formula.cost(self.forward, len(xs))

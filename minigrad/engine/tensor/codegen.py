@@ -37,17 +37,19 @@ def names(graph: Graph) -> dict[Node, str]:
     )
 
 
-def source(graph: Graph, name: str) -> str:
-    """The graph as a Python function of its inputs: one line per node."""
+def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
+    """The graph as a Python function of its inputs, and of arrays for the outputs `into`: one line per node."""
     called, over = names(graph), written_over(graph)
     done = let_go(graph)
-    lines = [f"def {name}({', '.join(called[x] for x in graph.inputs)}):"]
+    outs = {x: called[o] for x, o in over.items()} | {graph.outputs[i]: f"out{i}" for i in into}
+    lines = [f"def {name}({', '.join([*(called[x] for x in graph.inputs), *map('out{}'.format, into)])}):"]
     for node in graph.nodes:
         if node.inputs:
             args = [called[x] for x in node.inputs]
             right = expression(node, called[node], args)
-            if node in over:
-                right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={called[over[node]]})"
+            if out := outs.get(node):
+                ufunc = name_of_ufunc(node)
+                right = f"xp.{ufunc}({', '.join(args)}, out={out})" if ufunc else f"{out}[...] = {right}"
             lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
             if node in done:
                 lines.append(f"    del {', '.join(called[x] for x in done[node])}")
@@ -105,9 +107,9 @@ def function_name(node: Node, name: str) -> str:
     return f"{type(node.op).__name__.lower()}_{name}"
 
 
-def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any, ...]]:
-    """The graph as a function on arrays of one device. Its source text is in the attribute `source`."""
-    called, text = names(graph), source(graph, name)
+def function(graph: Graph, name: str, device: Device, into: tuple[int, ...] = ()) -> Callable[..., tuple[Any, ...]]:
+    """The graph as a function on arrays of one device, as in `source`; its text is in the attribute `source`."""
+    called, text = names(graph), source(graph, name, into)
     scope: dict[str, Any] = {"xp": device.xp, "dtype": device.xp.dtype, "inf": float("inf"), "bfloat16": bfloat16}
     for node in graph.nodes:
         if isinstance(node.op, Const):  # as a 0-d array: for NumPy twice as fast as a Python number

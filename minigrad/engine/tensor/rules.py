@@ -11,23 +11,25 @@ Forward saves the operands that the staged rule reads, and the result if the rul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ..base.device import META
+from ..base.device import CPU, META
 from ..base.errors import GraphError, NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
 from ..core.interpret import apply_graph, array_function, value
-from ..core.op import Op, ufunc_of
+from ..core.op import OP_TABLE, Op, ufunc_of
 from .codegen import function
 from .precision import widen_graph
 from .rewrite import optimise
 from .symbol import placeholder
 
+LARGE = 1 << 22  # elements of the largest array: from here on an op runs in blocks, see engine/tensor/blocks.py
 MOST_PLANS = 256  # per op; an op with more drops its plans, so that memory stays bounded if shapes keep changing
 
 
@@ -66,6 +68,7 @@ class OpPlan:
     spec     the spec of the result
     run      the operands' arrays → the result's array
     rules    which operands want gradients → the compiled derivative; filled on first use
+    blocks   for large arrays: engine/tensor/blocks.py
     """
 
     op: Op
@@ -73,6 +76,7 @@ class OpPlan:
     spec: Spec
     run: Callable[..., Any]
     rules: dict[tuple[bool | None, ...], CompiledRule | None] = field(default_factory=dict)
+    blocks: Any = None
 
     def rule(self, wanted: tuple[bool | None, ...]) -> CompiledRule | None:
         """The derivative with respect to the wanted operands; None if no gradient can pass.
@@ -101,6 +105,9 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> OpPlan:
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
     made = op.plans[operands] = OpPlan(op, operands, spec, runner(op, operands, spec))
+    sizes = [x.size if x.is_known and x.device is CPU else 0 for x in (spec, *operands)]
+    if max(sizes) >= LARGE and all(sizes) and type(op).__module__.startswith(OP_TABLE):
+        import_module(".blocks", __package__).Blocks(made)
     return made
 
 
@@ -132,7 +139,8 @@ def stage_rule(plan: OpPlan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(widen_graph(graph), "pull", plan.spec.device)
-    return CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
+    rule = CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
+    return rule if plan.blocks is None else replace(rule, pull=plan.blocks.pull(wanted, rule))
 
 
 @lru_cache
