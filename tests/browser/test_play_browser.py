@@ -388,6 +388,27 @@ def test_motion_ends_within_a_second_and_can_be_interrupted(play):
     assert page.evaluate(running) == 0
 
 
+def test_labels_fit_their_frames_after_a_drag_and_after_keys(play):
+    """They kept the width of the first numbers, and a minus lay outside, on the band."""
+    wider = """() => [...document.querySelectorAll(".play-chip")].filter((chip) => [...chip.querySelectorAll("text")].some(
+      (text) => text.getBBox().width > chip.querySelector("rect").getBBox().width)).length"""
+    page = play()
+    x = page.get_by_role("slider", name="x")
+    drag(x, -37)
+    assert page.evaluate(wider) == 0
+    for key in ("ArrowRight", "PageDown", "ArrowLeft"):
+        x.press(key)
+        assert page.evaluate(wider) == 0
+    assert x.evaluate("slider => slider === document.activeElement")
+    box = x.bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + box["height"] - 8)
+    page.mouse.down()
+    before = page.locator(".play-box").first.bounding_box()
+    page.mouse.move(box["x"] + 63, box["y"] + box["height"] - 8)
+    assert page.locator(".play-box").first.bounding_box() == before, "a drag moved a box"
+    page.mouse.up()
+
+
 CROSSED = """() => [...document.querySelectorAll(".play-line")].filter((line) => {
   const boxes = [...line.closest("svg").querySelectorAll(".play-box > rect")].map((rect) => rect.getBBox());
   const points = Array.from({ length: 99 }, (_, i) => line.getPointAtLength((line.getTotalLength() * (i + 1)) / 100));

@@ -27,7 +27,7 @@ function rowsOf({ rows, tail, total: sum }) { // the text on an arrow
   return rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
 }
 const widest = (lines) => CHARACTER * Math.max(0, ...lines.map((line) => line.length));
-const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge).length * LINE + 4];
+const chipSize = (edge) => [16 * Math.ceil((Math.max(widest(rowsOf(edge)), 66) + 10) / 16), rowsOf(edge).length * LINE + 4]; // in steps: rarely another
 function boxSize(node, nodes) {
   const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];

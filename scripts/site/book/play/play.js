@@ -3,7 +3,6 @@ const PAUSE = 350, FLOW = 1000; // ms without a key press until the text is read
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
 // The range of a slider: the power of 10 above 1.5 times its value, or 10 for 0.
 const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.min(308, Math.max(-300, Math.ceil(Math.log10(1.5 * Math.abs(x))))) : 10);
-
 class Playground {
   constructor(place) {
     Object.assign(this, { place, given: new Map(), reaches: new Map(), pictures: {}, timers: {}, drag: null, now: 0 });
@@ -21,7 +20,7 @@ class Playground {
     on("click", ({ target }) => this.press(target.closest("button")?.dataset));
     on("pointerdown", (event) => this.grab(event));
     on("pointermove", ({ clientX }) => this.drag?.(clientX));
-    on("pointerup", ({ clientX }) => { this.drag?.(clientX); this.drag = null; });
+    on("pointerup", ({ clientX }) => { this.drag?.(clientX); this.drag = null; this.draw(); });
     on("pointercancel", () => { this.drag = null; }); // the finger scrolls the page instead
     on("keydown", (event) => this.key(event));
     on("hashchange", () => this.open(location.hash) && this.keep(), window);
@@ -95,15 +94,16 @@ class Playground {
     return !wrong;
   }
 
-  // Draws the graphs, in one direction, if one has another shape, and writes all numbers.
+  // Draws the graphs, in one direction, if one has another shape or longer labels, and writes all numbers.
   draw() {
     if (!this.records) return;
     const { records, pictures, graphs, shape: before } = this, focus = document.activeElement, { key } = focus.dataset;
     const focused = key && `[data-view="${focus.closest("figure")?.dataset.view}"] [data-key="${key}"]`;
     const { clientWidth: room } = graphs, width = records.length > 1 && room >= 640 ? (room - 16) / 2 : room;
     const boxesOf = ({ nodes }) => nodes.map(({ op, of, used, value, name, kind }) => [op, of, used, lengthOf(value), name, kind]);
-    const shape = JSON.stringify([width, records.map((record) => [record.view, boxesOf(record), record.edges.map(({ rows }) => rows.length)])]);
-    Object.assign(this, { shape, width: room });
+    const labels = this.drag ? this.labels : records.map(({ edges }) => edges.map((edge) => edge.rows.length && chipSize(edge)[0])); // a drag moves no box
+    const shape = JSON.stringify([width, labels, records.map((record) => [record.view, boxesOf(record), record.edges.map(({ rows }) => rows.length)])]);
+    Object.assign(this, { shape, labels, width: room });
     for (const record of records) {
       if (shape !== before) pictures[record.view] = drawn(record, width - 12, records);
       const { figure, refresh: write } = pictures[record.view];
