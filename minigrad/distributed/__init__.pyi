@@ -17,7 +17,6 @@ from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
 from .collectives import send as send
 from .data_parallel import DistributedDataParallel as DistributedDataParallel
-from .debug import CommDebugMode as CommDebugMode
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
@@ -46,6 +45,7 @@ from .tensor_parallel import parallel_block as parallel_block
 from .tensor_parallel import part_of_state as part_of_state
 from .tensor_parallel import vocab_parallel_cross_entropy as vocab_parallel_cross_entropy
 from .tensor_parallel import whole_state as whole_state
+from .transfer import CommDebugMode as CommDebugMode
 from .world import destroy_process_group as destroy_process_group
 from .world import get_rank as get_rank
 from .world import get_world_size as get_world_size

@@ -1,14 +1,16 @@
-"""One transfer, from the agreement of all members to its result; watchers are notified."""
+"""One transfer, from the agreement of all members to its result; watchers, such as CommDebugMode, are notified."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import lru_cache
+from typing import Any, Self
 
 from ..engine.base.spec import Spec
 from ..engine.core.calls import named_scope
-from ..engine.core.modes import current
+from ..engine.core.modes import Watcher, current, watching
 from ..engine.core.node import place
 from .group import ProcessGroup, Work
 
@@ -54,3 +56,44 @@ def count_call(call: str, x: Spec) -> None:
 def describe_call(call: str, detail: str, x: Spec) -> str:
     """The description of a call, which all members must share."""
     return " ".join(filter(None, (call, detail, f"of {x.dtype} {x.shape}")))
+
+
+class CommDebugMode(Watcher):
+    """A block that counts the collectives, sends and receives that this process begins.
+
+    comm_counts    call → number of calls: all_reduce, all_gather, …, whether in place or as an op
+    comm_bytes     call → total bytes, of the larger of each call's input and output
+    messages       (receiver's index in the group, bytes) of each message that a reference algorithm sent, in order;
+                   MPI and NCCL do not report their messages
+    """
+
+    holds = False
+
+    def __init__(self) -> None:
+        self.comm_counts: Counter[str] = Counter()
+        self.comm_bytes: Counter[str] = Counter()
+        self.messages: list[tuple[int, int]] = []
+
+    def get_comm_counts(self) -> dict[str, int]:
+        """Call → number of calls."""
+        return dict(self.comm_counts)
+
+    def get_total_counts(self) -> int:
+        """Number of all calls."""
+        return self.comm_counts.total()
+
+    def __enter__(self) -> Self:
+        self.__init__()  # type: ignore[misc]
+        self.block = watching(self)
+        self.block.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.block.__exit__(*raised)
+
+    def on_transfer(self, call: str, nbytes: int) -> None:
+        self.comm_counts[call] += 1
+        self.comm_bytes[call] += nbytes
+
+    def on_send(self, to: int, nbytes: int) -> None:
+        self.messages.append((to, nbytes))
