@@ -89,7 +89,7 @@ def gather(
     """Write the tensor of each process into its place in the `gather_list` of rank `dst`; others pass no list."""
     g = resolve_group(group)
     x = TransferBuffer(g, tensor, "gather")
-    root, whole = member(g, dst), tensor.spec.with_shape((resolve_group(group).size, *tensor.shape))
+    root, whole = member(g, dst), tensor.spec.with_shape((g.size, *tensor.shape))
     ys = one_for_each("gather", at_root("gather_list", gather_list, g, dst), tensor, g, writes=True)
     rows = np.empty(whole.shape, x.array.dtype) if ys else None
     return run_transfer(
@@ -104,7 +104,7 @@ def scatter(
     """Give each process its tensor of the `scatter_list` of rank `src`; others pass no list."""
     g = resolve_group(group)
     y = TransferBuffer(g, tensor, "scatter", writes=True)
-    root, whole = member(g, src), tensor.spec.with_shape((resolve_group(group).size, *tensor.shape))
+    root, whole = member(g, src), tensor.spec.with_shape((g.size, *tensor.shape))
     xs = one_for_each("scatter", at_root("scatter_list", scatter_list, g, src), tensor, g, writes=False)
     rows = np.stack([x.array for x in xs]) if xs else None
     return run_transfer(
@@ -160,25 +160,27 @@ def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int =
 
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to send. The tensor must not be changed until wait() returns."""
-    g = resolve_group(group)
-    x = TransferBuffer(g, tensor, "send")
-    to = peer_index("send", g, dst)
-    where = place()
-    count_call("send", tensor.spec)
-    return Work(g.send(x.array, to, tag), x.let_go, g.until, lambda: f"send to rank {dst} at {where}")
+    return begin_message("send", tensor, "to", dst, group, tag)
 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to receive. The data is in the tensor when wait() returns."""
-    g = resolve_group(group)
-    x = TransferBuffer(g, tensor, "recv", writes=True)
-    source = peer_index("recv", g, src)
-    where = place()
-    count_call("recv", tensor.spec)
-    return Work(g.recv(x.array, source, tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
+    return begin_message("recv", tensor, "from", src, group, tag)
 
 
 # -- common parts ---------------------------------------------------------------------------------
+
+
+def begin_message(call: str, tensor: Tensor, way: str, rank: int, group: ProcessGroup | None, tag: int) -> Work:
+    """Begin to send to another rank, or to receive from it; `way` is "to" or "from"."""
+    g, where = resolve_group(group), place()
+    x = TransferBuffer(g, tensor, call, writes=call == "recv")
+    if (peer := member(g, rank)) == g.rank:
+        raise DistributedError(f"{call}: rank {rank} is this process, which cannot wait for itself")
+    count_call(call, tensor.spec)
+    return Work(
+        getattr(g, call)(x.array, peer, tag), x.give_back, g.until, lambda: f"{call} {way} rank {rank} at {where}"
+    )
 
 
 class TransferBuffer:
@@ -204,15 +206,17 @@ class TransferBuffer:
         self.g, self.tensor, array = g, tensor, tensor.value if stays else CPU.array(tensor.value)
         if writes and tensor.spec.device is CPU and not array.flags.writeable:
             raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
-        self.array = array if array.flags.c_contiguous else array.copy(order="C")
+        self.array, self.writes = array if array.flags.c_contiguous else array.copy(order="C"), writes
         if writes:
             versions.edit(tensor.value)  # the transfer writes from now on: a use before wait() fails in backward
 
-    def let_go(self) -> None:
-        """End of a transfer that only read the tensor."""
-
     def give_back(self, op: ReduceOp = ReduceOp.SUM) -> None:
-        """Divide a sum for a mean, copy the result into the tensor if necessary, and mark it as edited for backward."""
+        """Divide a sum for a mean, copy the result into the tensor if necessary, and mark it as edited for backward.
+
+        Does nothing after a transfer that only read the tensor.
+        """
+        if not self.writes:
+            return
         x = self.tensor
         if op is ReduceOp.AVG:
             self.array /= self.array.dtype.type(self.g.size)
@@ -269,10 +273,3 @@ def member(g: ProcessGroup, rank: Any) -> int:
     if rank not in g.ranks:
         raise DistributedError(f"rank {rank!r} is not in this group, whose ranks are {list(g.ranks)}")
     return g.ranks.index(rank)
-
-
-def peer_index(call: str, g: ProcessGroup, rank: Any) -> int:
-    """The index of another rank. Raises DistributedError if it is this process."""
-    if member(g, rank) == g.rank:
-        raise DistributedError(f"{call}: rank {rank} is this process, which cannot wait for itself")
-    return member(g, rank)

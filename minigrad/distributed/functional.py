@@ -85,7 +85,6 @@ class AllReduce(Collective):
         return self
 
 
-@dataclass(frozen=True)
 class AllGather(Collective):
     """y = the x of all processes, one after the other along the first axis"""
 
@@ -103,7 +102,6 @@ class AllGather(Collective):
         return (gy.apply(ReduceScatter(self.group)),)
 
 
-@dataclass(frozen=True)
 class ReduceScatter(Collective):
     """y = this process's part of Σ x, cut along the first axis"""
 
@@ -137,7 +135,6 @@ class Broadcast(Collective):
         return (total if self.members.rank == self.root else total * 0,)
 
 
-@dataclass(frozen=True)
 class AllToAll(Collective):
     """y = part i of every x in process i; each x is cut along the first axis"""
 

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -103,7 +103,7 @@ def run_on_ranks(
         board = Board(Board.create_file(n, name), n)
         os.mkfifo(folder / "life")
         life = os.open(folder / "life", os.O_RDWR)
-        ranks = [after.enter_context(Rank(i, folder)) for i in range(n)]
+        ranks = [after.enter_context(closing(Rank(i, folder))) for i in range(n)]
         with (folder / "mpiexec").open("w+b") as said:
             process = subprocess.Popen(
                 [*command, name], stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
@@ -186,10 +186,7 @@ class Rank:
         self.number, self.pipe, self.pending = number, os.open(path, os.O_RDONLY | os.O_NONBLOCK), b""
         self.told: dict[str, Any] = {}
 
-    def __enter__(self) -> Rank:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         os.close(self.pipe)
 
     def lines(self) -> Iterator[str]:

@@ -21,30 +21,19 @@ def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> l
     Raises ValueError if there is no such cut, or two stages would share a parameter.
     """
     names = [name for name, _ in model.named_children()]
-    if isinstance(stages, int):
-        starts = balanced_starts(model, names, stages, inputs)
-    else:
+    if not isinstance(stages, int):
         starts = [names.index(name) if name in names else 0 for name in stages]
+    elif not 0 < stages <= len(names):
+        raise ValueError(f"{len(names)} parts can be cut into 1 to {len(names)} stages, not {stages}")
+    elif inputs:
+        costs = estimate(model, *inputs).by_module
+        starts = balance_stages([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
+    else:
+        starts = balance_stages([sum(p.size for p in part.parameters()) for part in model], stages)
     if 0 in starts or starts != sorted({*starts}):
         raise ValueError(f"stages must begin with different parts, in order, among {names[1:]}: got {stages}")
     parts: list[Sequential] = [model[i:j] for i, j in pairwise([0, *starts, len(names)])]
-    refuse_shared(parts)
-    return parts
-
-
-def balanced_starts(model: Sequential, names: Sequence[str], stages: int, inputs: tuple[Any, ...]) -> list[int]:
-    """The index of the first part of the second, third, … stage. Raises ValueError if there are not enough parts."""
-    if not 0 < stages <= len(names):
-        raise ValueError(f"{len(names)} parts can be cut into 1 to {len(names)} stages, not {stages}")
-    if not inputs:
-        return balance_stages([sum(p.size for p in part.parameters()) for part in model], stages)
-    costs = estimate(model, *inputs).by_module
-    return balance_stages([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
-
-
-def refuse_shared(parts: Sequence[Sequential]) -> None:
-    """Raise ValueError if two stages share a parameter."""
-    homes: dict[int, int] = {}
+    homes: dict[int, int] = {}  # id of a parameter → its stage
     for stage, part in enumerate(parts):
         for name, p in part.named_parameters():
             if homes.setdefault(id(p), stage) != stage:
@@ -52,6 +41,7 @@ def refuse_shared(parts: Sequence[Sequential]) -> None:
                     f"parameter {name} of stage {stage} is also one of stage {homes[id(p)]}, and each would learn a "
                     "copy of its own: cut where both are in one stage"
                 )
+    return parts
 
 
 def balance_stages(costs: Sequence[int], n: int) -> list[int]:
