@@ -54,15 +54,14 @@ class Hardware(NamedTuple):
 
 
 NCCL = "α of NCCL's tuning.cc, hwLat, Ring/Simple"
-ROWS = (
+HARDWARE = {row.name: row for row in (
     Hardware("H100", {2: 989.4e12, 4: 66.9e12}, 80e9, 8, (3.4e-6, 1 / 450e9), (9.6e-6, 1 / 50e9),
              f"NVIDIA's datasheets of H100 SXM5 and DGX H100: dense, NVLink 4, 400 Gb/s of network a GPU; {NCCL}"),
     Hardware("A100", {2: 312e12, 4: 19.5e12}, 80e9, 8, (3.4e-6, 1 / 300e9), (9.6e-6, 1 / 25e9),
              f"NVIDIA's datasheets of A100 SXM4 80 GB and DGX A100: dense, NVLink 3, 200 Gb/s a GPU; {NCCL}"),
     Hardware("laptop", {4: 104e9, 8: 48e9}, 4e9, 4, (15e-6, 1 / 2.5e9), (50e-6, 1 / 125e6),
              "a worker is a core: NumPy and MPICH 5.0.2 measured on an AMD EPYC; 16 GB, Gigabit Ethernet assumed"),
-)  # fmt: skip
-HARDWARE = {row.name: row for row in ROWS}
+)}  # fmt: skip
 
 
 def hardware(name: str | Hardware) -> Hardware:
