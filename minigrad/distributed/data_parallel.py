@@ -246,9 +246,6 @@ def make_alike(state: Sequence[tuple[str, Tensor]], group: ProcessGroup) -> None
             collectives.broadcast(x, group.ranks[0], group)
 
 
-# -- a share of the data for each process ----------------------------------------------------------
-
-
 class DistributedSampler(Sampler):
     """Every `num_replicas`-th index, from `rank` on: mg.data.DataLoader(data, sampler=DistributedSampler(data)).
 

@@ -38,9 +38,6 @@ SHOWN = 12  # workers or failures that are drawn
 HOPELESS = 12.0  # mean times between failures: one gap between failures in 160,000 is longer
 
 
-# -- collectives and pipelines --------------------------------------------------------------------
-
-
 def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
     """The messages of an algorithm, round by round: senders, receivers, and elements of each message, out of n.
 
