@@ -291,7 +291,13 @@ def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> l
     if 0 in starts or starts != sorted({*starts}):
         raise ValueError(f"stages must begin with different parts, in order, among {names[1:]}: got {stages}")
     parts: list[Sequential] = [model[i:j] for i, j in pairwise([0, *starts, len(names)])]
-    homes: dict[int, int] = {}  # id of a parameter → its stage
+    refuse_shared(parts)
+    return parts
+
+
+def refuse_shared(parts: Sequence[Sequential]) -> None:
+    """Raise ValueError if two stages share a parameter."""
+    homes: dict[int, int] = {}
     for stage, part in enumerate(parts):
         for name, p in part.named_parameters():
             if homes.setdefault(id(p), stage) != stage:
@@ -299,7 +305,6 @@ def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> l
                     f"parameter {name} of stage {stage} is also one of stage {homes[id(p)]}, and each would learn a "
                     "copy of its own: cut where both are in one stage"
                 )
-    return parts
 
 
 def balance_stages(costs: Sequence[int], n: int) -> list[int]:

@@ -118,8 +118,7 @@ class FullyShardedDataParallel(Module):
         if any((unit.group, unit.strategy) != (self.group, self.strategy) for unit in self.units()):
             raise ValueError("nested units must have one process_group and one sharding_strategy")
         make_alike([*own.items(), *module.named_buffers()], self.group)
-        held = [(m, name, x) for m in module.modules() for name, x in m._own_parameters()]
-        self.places = [[(m, name) for m, name, x in held if x is p] for p in own.values()]  # that hold a parameter
+        self.places = [places_of(p, module) for p in own.values()]
         self.shapes = [p.shape for p in own.values()]
         self.parts = 1 if sharding_strategy is NO_SHARD else self.group.size
         self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; zeros pad the last part
@@ -333,6 +332,11 @@ def wrap_inner(module: Module, classes: tuple[type[Module], ...], group: Any, st
         for name, part in [*parent.named_children()]:
             if isinstance(part, classes):
                 setattr(parent, name, FullyShardedDataParallel(part, group, strategy))
+
+
+def places_of(p: Tensor, module: Module) -> list[tuple[Any, str]]:
+    """(module, name) of each place that holds this parameter."""
+    return [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p]
 
 
 def check_alike(own: dict[str, Tensor], module: Module) -> Any:
