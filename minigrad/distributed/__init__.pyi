@@ -2,6 +2,7 @@ from . import algorithms as algorithms
 from . import cost as cost
 from . import functional as functional
 from . import simulator as simulator
+from .collectives import CommDebugMode as CommDebugMode
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
 from .collectives import all_reduce as all_reduce
@@ -45,7 +46,6 @@ from .tensor_parallel import parallel_block as parallel_block
 from .tensor_parallel import part_of_state as part_of_state
 from .tensor_parallel import vocab_parallel_cross_entropy as vocab_parallel_cross_entropy
 from .tensor_parallel import whole_state as whole_state
-from .transfer import CommDebugMode as CommDebugMode
 from .world import destroy_process_group as destroy_process_group
 from .world import get_rank as get_rank
 from .world import get_world_size as get_world_size

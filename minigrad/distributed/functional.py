@@ -18,9 +18,8 @@ from ..engine.base.errors import NoGradientError, ShapeError
 from ..engine.base.spec import Spec
 from ..engine.core.node import place
 from ..engine.ops.effect import Effect
-from .collectives import member, refuse_reduction
+from .collectives import agree_on_call, member, refuse_reduction
 from .group import ProcessGroup, ReduceOp
-from .transfer import agree_on_call
 from .world import groups, resolve_group
 
 
