@@ -6,15 +6,13 @@ world           the processes: init_process_group, ranks, groups
 collectives     all_reduce and the other collectives, in place
 functional      collectives as ops, with gradients
 algorithms      ring, tree, halving: the messages of one rank, round by round
-data_parallel   DistributedDataParallel: averages gradients in buckets, while backward runs
-sampler         deals each process its share of the data
+data_parallel   DistributedDataParallel: averages gradients in buckets, while backward runs; DistributedSampler
 sync_batch_norm normalises over the batches of all processes
 tensor_parallel gives each process a part of every weight
 sharding        ZeRO: optimiser state, gradients and parameters in parts, gathered when needed
 placement       a graph whose nodes are assigned to processes
 schedules       the order of work in a pipeline
-stages          cuts a network into stages
-pipeline        runs a schedule on the stages
+pipeline        cuts a network into stages, and runs a schedule on them
 cost            the cost of a step on given hardware, by the papers' formulas, and the best plan
 simulator       a step on up to 10,000 workers, with stragglers and failures
 launcher        starts ranks (rank), sends them a function with its names, shows their output, and ends them

@@ -2,6 +2,7 @@ from . import algorithms as algorithms
 from . import cost as cost
 from . import functional as functional
 from . import simulator as simulator
+from .collectives import CommDebugMode as CommDebugMode
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
 from .collectives import all_reduce as all_reduce
@@ -17,7 +18,7 @@ from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
 from .collectives import send as send
 from .data_parallel import DistributedDataParallel as DistributedDataParallel
-from .debug import CommDebugMode as CommDebugMode
+from .data_parallel import DistributedSampler as DistributedSampler
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
@@ -28,15 +29,14 @@ from .pipeline import PipelineStage as PipelineStage
 from .pipeline import Schedule1F1B as Schedule1F1B
 from .pipeline import ScheduleGPipe as ScheduleGPipe
 from .pipeline import ScheduleInterleaved1F1B as ScheduleInterleaved1F1B
+from .pipeline import stages_of as stages_of
 from .placement import Session as Session
 from .placement import worker_graphs as worker_graphs
-from .sampler import DistributedSampler as DistributedSampler
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule
 from .sharding import FullyShardedDataParallel as FullyShardedDataParallel
 from .sharding import ShardingStrategy as ShardingStrategy
 from .sharding import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
-from .stages import stages_of as stages_of
 from .sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 from .tensor_parallel import ColumnParallelLinear as ColumnParallelLinear
 from .tensor_parallel import RowParallelLinear as RowParallelLinear

@@ -101,7 +101,12 @@ def tree_reduce(rank: int, p: int, n: int, root: int = 0) -> Rounds:
 
 def tree_broadcast(rank: int, p: int, n: int, root: int = 0) -> Rounds:
     """Give the root's vector to all ranks: the messages of tree_reduce, backwards."""
-    for messages in reversed([*tree_reduce(rank, p, n, root)]):
+    yield from backwards(tree_reduce(rank, p, n, root))
+
+
+def backwards(rounds: Rounds) -> Rounds:
+    """The rounds in reverse order, with receivers as senders: where parts were added up, the sum is returned."""
+    for messages in reversed([*rounds]):
         yield tuple(Recv(m.to, m.part) if isinstance(m, Send) else Send(m.source, m.part) for m in messages)
 
 
@@ -109,33 +114,27 @@ def tree_broadcast(rank: int, p: int, n: int, root: int = 0) -> Rounds:
 
 
 def halving(rank: int, p: int, n: int) -> Rounds:
-    """For any p: ranks beyond the largest power of two send their vectors first, and get the sum last."""
-    q, whole = 1 << (p.bit_length() - 1), slice(0, n)
-    beyond = rank >= q
-    helped = rank + q < p
-    if p > q:
-        yield (Send(rank - q, whole),) if beyond else (Recv(rank + q, whole, add=True),) if helped else ()
-    if beyond:
-        yield from [()] * 2 * len(powers(q))
-    else:
-        yield from halving_reduce_scatter(rank, q, n)
-        yield from doubling_all_gather(rank, q, n)
-    if p > q:
-        yield (Recv(rank - q, whole),) if beyond else (Send(rank + q, whole),) if helped else ()
+    yield from halving_reduce_scatter(rank, p, n)
+    yield from doubling_all_gather(rank, p, n)
 
 
 def halving_reduce_scatter(rank: int, p: int, n: int) -> Rounds:
-    """Leave part i of the sum in rank i; p is a power of two. Each rank sends its partner the partner's half."""
-    for step in reversed(powers(p)):
+    """Leave part i of the sum in rank i, of as many parts as the largest power of two in p.
+
+    Ranks beyond that number first send their vectors to the others. Then each sends its partner the partner's half.
+    """
+    q, whole = 1 << (p.bit_length() - 1), slice(0, n)
+    if p > q:
+        yield (Send(rank - q, whole),) if rank >= q else (Recv(rank + q, whole, add=True),) if rank + q < p else ()
+    for step in reversed(powers(q)):
         partner = rank ^ step
-        yield Send(partner, block(n, p, partner, step)), Recv(partner, block(n, p, rank, step), add=True)
+        sends, keeps = block(n, q, partner, step), block(n, q, rank, step)
+        yield (Send(partner, sends), Recv(partner, keeps, add=True)) if rank < q else ()
 
 
 def doubling_all_gather(rank: int, p: int, n: int) -> Rounds:
-    """Give all parts to every rank. At first rank i has part i; the exchanges are halving's, in reverse order."""
-    for step in powers(p):
-        partner = rank ^ step
-        yield Send(partner, block(n, p, rank, step)), Recv(partner, block(n, p, partner, step))
+    """Give all parts, which are as halving_reduce_scatter leaves them, to every rank: its messages, backwards."""
+    yield from backwards(halving_reduce_scatter(rank, p, n))
 
 
 def block(n: int, p: int, rank: int, step: int) -> slice:

@@ -2,12 +2,16 @@
 
 All members of a group make the same calls, in the same order, with tensors of one shape and dtype. They compare their
 calls before anything moves (`agree`), so if calls differ, an error shows the line of each; nothing goes wrong silently.
+Watchers of ops, such as CommDebugMode, are notified of each call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,12 +21,11 @@ from ..engine.base.errors import DTypeError, GraphError, NoGradientError, ShapeE
 from ..engine.base.spec import Spec
 from ..engine.core import versions
 from ..engine.core.calls import named_scope
-from ..engine.core.modes import current
+from ..engine.core.modes import Watcher, current, watching
 from ..engine.core.node import place
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
-from .transfer import count_call, run_transfer
 from .world import resolve_group
 
 
@@ -89,7 +92,7 @@ def gather(
     """Write the tensor of each process into its place in the `gather_list` of rank `dst`; others pass no list."""
     g = resolve_group(group)
     x = TransferBuffer(g, tensor, "gather")
-    root, whole = member(g, dst), tensor.spec.with_shape((resolve_group(group).size, *tensor.shape))
+    root, whole = member(g, dst), tensor.spec.with_shape((g.size, *tensor.shape))
     ys = one_for_each("gather", at_root("gather_list", gather_list, g, dst), tensor, g, writes=True)
     rows = np.empty(whole.shape, x.array.dtype) if ys else None
     return run_transfer(
@@ -104,7 +107,7 @@ def scatter(
     """Give each process its tensor of the `scatter_list` of rank `src`; others pass no list."""
     g = resolve_group(group)
     y = TransferBuffer(g, tensor, "scatter", writes=True)
-    root, whole = member(g, src), tensor.spec.with_shape((resolve_group(group).size, *tensor.shape))
+    root, whole = member(g, src), tensor.spec.with_shape((g.size, *tensor.shape))
     xs = one_for_each("scatter", at_root("scatter_list", scatter_list, g, src), tensor, g, writes=False)
     rows = np.stack([x.array for x in xs]) if xs else None
     return run_transfer(
@@ -160,25 +163,73 @@ def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int =
 
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to send. The tensor must not be changed until wait() returns."""
-    g = resolve_group(group)
-    x = TransferBuffer(g, tensor, "send")
-    to = peer_index("send", g, dst)
-    where = place()
-    count_call("send", tensor.spec)
-    return Work(g.send(x.array, to, tag), x.let_go, g.until, lambda: f"send to rank {dst} at {where}")
+    return begin_message("send", tensor, "to", dst, group, tag)
 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to receive. The data is in the tensor when wait() returns."""
-    g = resolve_group(group)
-    x = TransferBuffer(g, tensor, "recv", writes=True)
-    source = peer_index("recv", g, src)
-    where = place()
-    count_call("recv", tensor.spec)
-    return Work(g.recv(x.array, source, tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
+    return begin_message("recv", tensor, "from", src, group, tag)
 
 
-# -- common parts ---------------------------------------------------------------------------------
+# -- one transfer, from the agreement of all members to its result ---------------------------------
+
+
+def run_transfer(
+    g: ProcessGroup, call: str, x: Spec, begin: Callable[[], Callable[[], bool]],
+    finish: Callable[[], None], async_op: bool = False, detail: str = "",
+) -> Work | None:  # fmt: skip
+    """Run a transfer that all members begin, and wait for it; with async_op return it as Work instead.
+
+    x         the larger of input and output, whose bytes are counted, as in nccl-tests
+    detail    must be the same in all members, like the call and the shape and dtype of x
+    """
+    with named_scope("collective", call) if current.mode.watchers else nullcontext():
+        agree_on_call(g, call, x, detail)
+        if not async_op:
+            g.until(begin(), lambda: f"{call} at {place()}")
+            finish()
+            return None
+        span, where = named_scope("transfer", call).__enter__(), place()
+
+        def end() -> None:
+            finish()
+            span.__exit__()
+
+        return Work(begin(), end, g.until, lambda: f"{call} begun at {where}")
+
+
+def agree_on_call(g: ProcessGroup, call: str, x: Spec, detail: str = "") -> None:
+    """Return when all members make the same call. The call is counted, whether or not they agree."""
+    count_call(call, x)
+    g.agree(describe_call(call, detail, x), place)
+
+
+def count_call(call: str, x: Spec) -> None:
+    """Notify the watchers that count calls."""
+    for watcher in current.mode.watchers:
+        if hasattr(watcher, "on_transfer"):
+            watcher.on_transfer(call, x.nbytes)
+
+
+@lru_cache(maxsize=1024)
+def describe_call(call: str, detail: str, x: Spec) -> str:
+    """The description of a call, which all members must share."""
+    return " ".join(filter(None, (call, detail, f"of {x.dtype} {x.shape}")))
+
+
+# -- tensors and ranks of a call ------------------------------------------------------------------
+
+
+def begin_message(call: str, tensor: Tensor, way: str, rank: int, group: ProcessGroup | None, tag: int) -> Work:
+    """Begin to send to another rank, or to receive from it; `way` is "to" or "from"."""
+    g, where = resolve_group(group), place()
+    x = TransferBuffer(g, tensor, call, writes=call == "recv")
+    if (peer := member(g, rank)) == g.rank:
+        raise DistributedError(f"{call}: rank {rank} is this process, which cannot wait for itself")
+    count_call(call, tensor.spec)
+    return Work(
+        getattr(g, call)(x.array, peer, tag), x.give_back, g.until, lambda: f"{call} {way} rank {rank} at {where}"
+    )
 
 
 class TransferBuffer:
@@ -204,15 +255,17 @@ class TransferBuffer:
         self.g, self.tensor, array = g, tensor, tensor.value if stays else CPU.array(tensor.value)
         if writes and tensor.spec.device is CPU and not array.flags.writeable:
             raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
-        self.array = array if array.flags.c_contiguous else array.copy(order="C")
+        self.array, self.writes = array if array.flags.c_contiguous else array.copy(order="C"), writes
         if writes:
             versions.edit(tensor.value)  # the transfer writes from now on: a use before wait() fails in backward
 
-    def let_go(self) -> None:
-        """End of a transfer that only read the tensor."""
-
     def give_back(self, op: ReduceOp = ReduceOp.SUM) -> None:
-        """Divide a sum for a mean, copy the result into the tensor if necessary, and mark it as edited for backward."""
+        """Divide a sum for a mean, copy the result into the tensor if necessary, and mark it as edited for backward.
+
+        Does nothing after a transfer that only read the tensor.
+        """
+        if not self.writes:
+            return
         x = self.tensor
         if op is ReduceOp.AVG:
             self.array /= self.array.dtype.type(self.g.size)
@@ -271,8 +324,42 @@ def member(g: ProcessGroup, rank: Any) -> int:
     return g.ranks.index(rank)
 
 
-def peer_index(call: str, g: ProcessGroup, rank: Any) -> int:
-    """The index of another rank. Raises DistributedError if it is this process."""
-    if member(g, rank) == g.rank:
-        raise DistributedError(f"{call}: rank {rank} is this process, which cannot wait for itself")
-    return member(g, rank)
+class CommDebugMode(Watcher):
+    """A block that counts the collectives, sends and receives that this process begins.
+
+    comm_counts    call → number of calls: all_reduce, all_gather, …, whether in place or as an op
+    comm_bytes     call → total bytes, of the larger of each call's input and output
+    messages       (receiver's index in the group, bytes) of each message that a reference algorithm sent, in order;
+                   MPI and NCCL do not report their messages
+    """
+
+    holds = False
+
+    def __init__(self) -> None:
+        self.comm_counts: Counter[str] = Counter()
+        self.comm_bytes: Counter[str] = Counter()
+        self.messages: list[tuple[int, int]] = []
+
+    def get_comm_counts(self) -> dict[str, int]:
+        """Call → number of calls."""
+        return dict(self.comm_counts)
+
+    def get_total_counts(self) -> int:
+        """Number of all calls."""
+        return self.comm_counts.total()
+
+    def __enter__(self) -> Self:
+        self.__init__()  # type: ignore[misc]
+        self.block = watching(self)
+        self.block.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.block.__exit__(*raised)
+
+    def on_transfer(self, call: str, nbytes: int) -> None:
+        self.comm_counts[call] += 1
+        self.comm_bytes[call] += nbytes
+
+    def on_send(self, to: int, nbytes: int) -> None:
+        self.messages.append((to, nbytes))

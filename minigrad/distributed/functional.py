@@ -18,9 +18,8 @@ from ..engine.base.errors import NoGradientError, ShapeError
 from ..engine.base.spec import Spec
 from ..engine.core.node import place
 from ..engine.ops.effect import Effect
-from .collectives import member, refuse_reduction
+from .collectives import agree_on_call, member, refuse_reduction
 from .group import ProcessGroup, ReduceOp
-from .transfer import agree_on_call
 from .world import groups, resolve_group
 
 
@@ -85,7 +84,6 @@ class AllReduce(Collective):
         return self
 
 
-@dataclass(frozen=True)
 class AllGather(Collective):
     """y = the x of all processes, one after the other along the first axis"""
 
@@ -103,7 +101,6 @@ class AllGather(Collective):
         return (gy.apply(ReduceScatter(self.group)),)
 
 
-@dataclass(frozen=True)
 class ReduceScatter(Collective):
     """y = this process's part of Σ x, cut along the first axis"""
 
@@ -137,7 +134,6 @@ class Broadcast(Collective):
         return (total if self.members.rank == self.root else total * 0,)
 
 
-@dataclass(frozen=True)
 class AllToAll(Collective):
     """y = part i of every x in process i; each x is cut along the first axis"""
 

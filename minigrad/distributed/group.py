@@ -118,12 +118,10 @@ class ProcessGroup:
         return already_done if x is None else self.all_gather(y, x)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        y.reshape(-1)[...] = x.reshape(-1)
-        return already_done
+        return ProcessGroup.all_gather(self, y, x)
 
     def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
-        y.reshape(-1)[...] = x.reshape(-1)
-        return already_done
+        return ProcessGroup.all_gather(self, y, x)
 
     def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
         raise DistributedError(f"send to process {to}: this process is alone in its group: there is no receiver")

@@ -89,15 +89,13 @@ class MPIGroup(ProcessGroup):
             give_way()
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        wide = x.astype(float32) if x.dtype == bfloat16 else wire_view(x)
-        request = self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op])
-        return copy_when_done(request.Test, x, wide) if x.dtype == bfloat16 else request.Test
+        wide = sum_view(x)
+        return copy_when_done(self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op]).Test, x, wide)
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
-        wide = x.astype(float32) if x.dtype == bfloat16 else wire_view(x)
+        wide = sum_view(x)
         ends = (MPI.IN_PLACE, wide) if self.rank == root else (wide, None)
-        request = self.comm.Ireduce(*ends, REDUCE[op], root)
-        return copy_when_done(request.Test, x, wide) if x.dtype == bfloat16 and self.rank == root else request.Test
+        return copy_when_done(self.comm.Ireduce(*ends, REDUCE[op], root).Test, x, wide)
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return self.comm.Ibcast(wire_view(x), root).Test  # type: ignore[no-any-return]
@@ -112,19 +110,25 @@ class MPIGroup(ProcessGroup):
         return self.comm.Iscatter(None if x is None else wire_view(x), wire_view(y), root).Test  # type: ignore[no-any-return]
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        if x.dtype != bfloat16:
-            return self.comm.Ireduce_scatter_block(wire_view(x), wire_view(y), REDUCE[op]).Test  # type: ignore[no-any-return]
-        wide = np.empty(y.shape, float32)
-        return copy_when_done(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]).Test, y, wide)
+        wide = sum_view(y)
+        return copy_when_done(self.comm.Ireduce_scatter_block(sum_view(x), wide, REDUCE[op]).Test, y, wide)
 
     def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         return self.comm.Ialltoall(wire_view(x), wire_view(y)).Test  # type: ignore[no-any-return]
 
     def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
-        return Sending(self, x, to, tag)
+        spec = x.dtype, x.shape
+        header = self.control.Isend(call_signature(spec_text(*spec)) + origin_bytes(*spec, place()), to, tag)
+        data = self.comm.Isend(wire_view(x), to, tag)
+
+        def is_done() -> bool:
+            return header.Test() and data.Test()  # type: ignore[no-any-return]
+
+        vars(is_done)["needs"] = (self.ranks[to],)
+        return is_done
 
     def recv(self, x: np.ndarray, source: int, tag: int) -> Callable[[], bool]:
-        return MPIReceipt(self, x, source, tag)
+        return Receipt(self, x, source, tag)
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
         me = self.ranks[self.rank]
@@ -135,52 +139,36 @@ class MPIGroup(ProcessGroup):
         return MPIGroup(name, comm, comm.Dup(), ranks, self.timeout, self.board)
 
 
-class MPIMessage:
-    """A message, preceded by a header: its dtype, its shape, and the line that sends it.
+class Receipt:
+    """A message that is being received, preceded by a header: its dtype, its shape, and the line that sends it.
 
-    needs    the rank at the other end, in a tuple
+    needs    the rank that sends it, in a tuple
     """
 
-    def __init__(self, g: MPIGroup, x: np.ndarray, other: int):
-        self.place, self.spec = place(), call_signature(spec_text(x.dtype, x.shape))
-        self.needs, self.me, self.receipts = (g.ranks[other],), g.ranks[g.rank], g.board.receipts
-
-
-class Sending(MPIMessage):
-    def __init__(self, g: MPIGroup, x: np.ndarray, to: int, tag: int):
-        super().__init__(g, x, to)
-        self.header = g.control.Isend(self.spec + origin_bytes(x.dtype, x.shape, self.place), to, tag)
-        self.data = g.comm.Isend(wire_view(x), to, tag)
-
-    def __call__(self) -> bool:
-        return self.header.Test() and self.data.Test()  # type: ignore[no-any-return]
-
-
-class MPIReceipt(MPIMessage):
     def __init__(self, g: MPIGroup, x: np.ndarray, source: int, tag: int):
-        super().__init__(g, x, source)
-        self.said, self.wanted = bytearray(SIGNED + TEXT), (x.dtype, x.shape)
+        self.place, self.needs, self.me, self.arriving = place(), (g.ranks[source],), g.ranks[g.rank], g.board.arriving
+        self.said, self.wanted = bytearray(SIGNED + TEXT), spec_text(x.dtype, x.shape)
         self.header, self.data = g.control.Irecv(self.said, source, tag), g.comm.Irecv(wire_view(x), source, tag)
-        self.receipts.add(self)
+        self.arriving.add(self.is_arriving)
 
     def __call__(self) -> bool:
         done: bool = self.fits() and self.data.Test()
         if done:
-            self.receipts.discard(self)
+            self.arriving.discard(self.is_arriving)
         return done
 
-    def moving(self) -> bool:
+    def is_arriving(self) -> bool:
         return self.fits() and not self.data.Test()
 
     def fits(self) -> bool:
         """Whether the message's header has arrived. Raises DistributedError if its shape or dtype is wrong."""
         if not self.header.Test():
             return False
-        if not self.said.startswith(self.spec):
-            self.receipts.discard(self)
+        if not self.said.startswith(call_signature(self.wanted)):
+            self.arriving.discard(self.is_arriving)
             sent = self.said[SIGNED:].rstrip(b"\0").decode(errors="replace")
             raise DistributedError(
-                f"rank {self.me} receives {spec_text(*self.wanted)} at {self.place}, and rank {self.needs[0]} sends "
+                f"rank {self.me} receives {self.wanted} at {self.place}, and rank {self.needs[0]} sends "
                 f"{sent}: recv needs a tensor of the shape and dtype that are sent"
             )
         return True
@@ -216,13 +204,20 @@ def wire_view(x: np.ndarray) -> np.ndarray:
     return x.view(MOVED[x.dtype]) if x.dtype in MOVED else x
 
 
-def copy_when_done(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
-    """A test like `arrived` that, on completion, also copies `wide` into x."""
+def sum_view(x: np.ndarray) -> np.ndarray:
+    """As wire_view, for values that MPI reduces: bfloat16 as a copy in float32."""
+    return x.astype(float32) if x.dtype == bfloat16 else wire_view(x)
+
+
+def copy_when_done(arrived: Callable[[], bool], x: np.ndarray, result: np.ndarray) -> Callable[[], bool]:
+    """A test like `arrived` that, on completion, also copies `result` into x, unless it is a view of x."""
+    if np.may_share_memory(x, result):
+        return arrived
 
     def is_done() -> bool:
         if not arrived():
             return False
-        x[...] = wide
+        x[...] = result
         return True
 
     return is_done

@@ -36,8 +36,13 @@ class NcclGroup(MPIGroup):
         known = self.comm.bcast(cuda.nccl.get_unique_id() if self.rank == 0 else None, 0)
         self.nccl = cuda.nccl.NcclCommunicator(self.size, known, self.rank)
 
-    def start_call(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool]:
-        """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for that call."""
+    def start_call(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool] | None:
+        """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for that call.
+
+        None if x is on the CPU: the call is MPI's.
+        """
+        if device_of(x) is CPU:
+            return None
         cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
         if name not in TYPES:
             raise DTypeError(f"{call}: NCCL takes {', '.join(TYPES)}, and got {name}: use the backend 'mpi'")
@@ -52,29 +57,19 @@ class NcclGroup(MPIGroup):
         return int(getattr(self.cuda.nccl, REDUCE[op]))
 
     def all_reduce(self, x: Any, op: ReduceOp) -> Callable[[], bool]:
-        if device_of(x) is CPU:
-            return super().all_reduce(x, op)
-        return self.start_call("allReduce", x, x, x.size, self.reduction(op))
+        return self.start_call("allReduce", x, x, x.size, self.reduction(op)) or super().all_reduce(x, op)
 
     def reduce(self, x: Any, op: ReduceOp, root: int) -> Callable[[], bool]:
-        if device_of(x) is CPU:
-            return super().reduce(x, op, root)
-        return self.start_call("reduce", x, x, x.size, self.reduction(op), root)
+        return self.start_call("reduce", x, x, x.size, self.reduction(op), root) or super().reduce(x, op, root)
 
     def broadcast(self, x: Any, root: int) -> Callable[[], bool]:
-        if device_of(x) is CPU:
-            return super().broadcast(x, root)
-        return self.start_call("broadcast", x, x, x.size, root)
+        return self.start_call("broadcast", x, x, x.size, root) or super().broadcast(x, root)
 
     def all_gather(self, y: Any, x: Any) -> Callable[[], bool]:
-        if device_of(x) is CPU:
-            return super().all_gather(y, x)
-        return self.start_call("allGather", x, y, x.size)
+        return self.start_call("allGather", x, y, x.size) or super().all_gather(y, x)
 
     def reduce_scatter(self, y: Any, x: Any, op: ReduceOp) -> Callable[[], bool]:
-        if device_of(x) is CPU:
-            return super().reduce_scatter(y, x, op)
-        return self.start_call("reduceScatter", x, y, y.size, self.reduction(op))
+        return self.start_call("reduceScatter", x, y, y.size, self.reduction(op)) or super().reduce_scatter(y, x, op)
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
         group = super().split(name, ranks)

@@ -30,23 +30,13 @@ RECORDED = "minigrad"  # key of an output's metadata for the values of -o, so th
 TAIL = 8  # lines of each rank shown while it runs
 
 
-class PlainText:
-    """A text shown without quotes in a notebook."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 class CellOutput:
     """The output of ranks: the last lines of each while they run, then all lines, in the order of ranks."""
 
     def __init__(self, n: int):
         self.lines: list[list[str]] = [[] for _ in range(n)]
         self.title = f"{n} rank{'s' if n > 1 else ''}"
-        self.handle: Any = display.display(PlainText(self.title), display_id=True)  # type: ignore[no-untyped-call]
+        self.handle: Any = display.display({"text/plain": self.title}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         self.shown = time.monotonic()
 
     def add(self, rank: int, line: str) -> None:
@@ -57,7 +47,7 @@ class CellOutput:
 
     def show(self, text: str, **metadata: str) -> None:
         if self.handle is not None:  # None in a terminal, which cannot update output
-            self.handle.update(PlainText(text), metadata=metadata)
+            self.handle.update({"text/plain": text}, raw=True, metadata=metadata)
 
     def close(self, given: dict[str, Any]) -> None:
         """Show all lines, under the first title, so that a second run of the notebook shows the same."""

@@ -1,4 +1,4 @@
-"""Runs any pipeline schedule: a network cut into stages on processes, and a batch cut into microbatches.
+"""Cuts a network into stages, and runs any pipeline schedule on them: a batch is cut into microbatches.
 
 Activations go up the stages and gradients down, in messages with a tag for each stage, direction and microbatch. A
 sender does not wait for delivery, so processes wait for one another only as the schedule requires; a Schedule is
@@ -11,6 +11,8 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +29,7 @@ from ..engine.core.node import place
 from ..engine.tensor.grad import backward
 from ..engine.tensor.tensor import Tensor
 from ..nn.container import Sequential
+from ..profiler.costs import estimate
 from .collectives import all_gather_into_tensor, irecv, isend
 from .group import DistributedError, ProcessGroup, Work
 from .schedules import Schedule, Task, schedule
@@ -261,3 +264,57 @@ def microbatches(xs: Sequence[Tensor], m: int) -> list[tuple[Tensor, ...]]:
         got = ", ".join(str(x.spec) for x in xs)
         raise ShapeError(f"a pipeline cuts the first axis of a batch into {m} equal microbatches, and got {got}")
     return [tuple(x[i * n : (i + 1) * n] for x in xs) for i in range(m)]
+
+
+# -- stages ---------------------------------------------------------------------------------------
+
+
+def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> list[Sequential]:
+    """Cut a model into stages, whose parameters keep their names.
+
+    stages    names of the parts that begin the second, third, … stage; or the number of stages, to be balanced:
+              the largest stage is as small as possible, in training FLOPs that `profiler.estimate` counts on these
+              inputs, or in parameters if there are no inputs
+
+    Raises ValueError if there is no such cut, or two stages would share a parameter.
+    """
+    names = [name for name, _ in model.named_children()]
+    if not isinstance(stages, int):
+        starts = [names.index(name) if name in names else 0 for name in stages]
+    elif not 0 < stages <= len(names):
+        raise ValueError(f"{len(names)} parts can be cut into 1 to {len(names)} stages, not {stages}")
+    elif inputs:
+        costs = estimate(model, *inputs).by_module
+        starts = balance_stages([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
+    else:
+        starts = balance_stages([sum(p.size for p in part.parameters()) for part in model], stages)
+    if 0 in starts or starts != sorted({*starts}):
+        raise ValueError(f"stages must begin with different parts, in order, among {names[1:]}: got {stages}")
+    parts: list[Sequential] = [model[i:j] for i, j in pairwise([0, *starts, len(names)])]
+    refuse_shared(parts)
+    return parts
+
+
+def refuse_shared(parts: Sequence[Sequential]) -> None:
+    """Raise ValueError if two stages share a parameter."""
+    homes: dict[int, int] = {}
+    for stage, part in enumerate(parts):
+        for name, p in part.named_parameters():
+            if homes.setdefault(id(p), stage) != stage:
+                raise ValueError(
+                    f"parameter {name} of stage {stage} is also one of stage {homes[id(p)]}, and each would learn a "
+                    "copy of its own: cut where both are in one stage"
+                )
+
+
+def balance_stages(costs: Sequence[int], n: int) -> list[int]:
+    """The starts of the second, third, … of n consecutive runs of costs, such that the largest sum is minimal."""
+
+    @cache
+    def best(first: int, n: int) -> tuple[int, list[int]]:
+        if n == 1:
+            return sum(costs[first:]), []
+        cuts = range(first + 1, len(costs) - n + 2)
+        return min((max(sum(costs[first:cut]), best(cut, n - 1)[0]), [cut, *best(cut, n - 1)[1]]) for cut in cuts)
+
+    return best(0, n)[1]

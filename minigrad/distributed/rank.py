@@ -30,6 +30,7 @@ ENGINE = str(Path(__file__).parents[1])
 MARK = b"\x1e"  # ASCII's record separator
 OVER = "over"  # the file that marks an orderly end: the launcher removes its folder itself
 PR_SET_PDEATHSIG = 1  # for Linux's prctl: the signal that a process gets when its parent ends
+STARTERS = (__file__, runpy.__file__, ast.__file__, "<frozen runpy>")  # files whose frames are above the program's
 PLACES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # one of these variables has the rank's number
 
 
@@ -119,10 +120,7 @@ def run(job: dict[str, Any], folder: Path, rank: int) -> None:
         runpy.run_path(job["script"], run_name="__main__")
         return
     from minigrad import saving
-    from minigrad.files.saving.values import (  # without the compiler, which takes as long to import as the rest
-        load_values,
-        save_values,
-    )
+    from minigrad.files.saving.values import load_values, save_values  # without the compiler, which is slow to import
 
     given = load_values(folder / "given.mg")
     sys.modules["__main__"] = module = ModuleType("__main__")
@@ -146,11 +144,7 @@ def exec_text(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
 def user_traceback(error: BaseException) -> Any:
     """The error's traceback, without the frames above the user's program and, for DistributedError, those below it."""
     tb = error.__traceback__
-    while (
-        tb
-        and tb.tb_next
-        and tb.tb_frame.f_code.co_filename in (__file__, runpy.__file__, ast.__file__, "<frozen runpy>")
-    ):
+    while tb and tb.tb_next and tb.tb_frame.f_code.co_filename in STARTERS:
         tb = tb.tb_next
     last = each = tb
     while each and type(error).__name__ == "DistributedError":

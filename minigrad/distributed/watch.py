@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +25,6 @@ LOOK = 0.25  # seconds between two checks of the board
 GROUPS = 256  # groups whose calls are counted; in later groups, knots are not found
 TEXT = 400  # bytes of a call's description
 RUNNING, WAITING, ENDED = range(3)
-
-
-class Receipt(Protocol):
-    """A message that is being received."""
-
-    def moving(self) -> bool:
-        """Whether part of the message has arrived, but not all of it."""
 
 
 class Board:
@@ -45,10 +38,11 @@ class Board:
     needs       the ranks that it waits for
     words       its last call, or its end
     verdict     the error that another rank has found for this rank's wait number `doomed`
+    arriving    for each message that this rank receives, a test whether a part has arrived, but not all of it
     """
 
     def __init__(self, path: str, n: int, me: int | None = None):
-        self.path, self.me, self.receipts = path, me, set[Receipt]()
+        self.path, self.me, self.arriving = path, me, set[Callable[[], bool]]()
         rows: Any = np.asarray(np.memmap(path, row(n), "r+", shape=(n,)))  # memmap's indexing is slow
         self.state, self.serial, self.looks, self.moving = (rows[x] for x in ("state", "serial", "looks", "moving"))
         self.group, self.arrived, self.needs = rows["group"], rows["arrived"], rows["needs"]
@@ -118,7 +112,7 @@ class Board:
         """Check the board. Raises DistributedError if this rank is in a knot."""
         me: Any = self.me
         self.looks[me] += 1
-        self.moving[me] = any(receipt.moving() for receipt in self.receipts)
+        self.moving[me] = any(is_arriving() for is_arriving in self.arriving)
         if self.doomed[me] == self.serial[me]:  # the first rank to see the knot reported it: others may have gone on
             raise DistributedError(self.verdict[me].decode(errors="replace"))
         stuck, lacks = self.stuck()

@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.distributed import cost, simulator
 from minigrad.distributed.algorithms import ALL_REDUCE
-from minigrad.distributed.cost import alpha_beta, formulas, plan
+from minigrad.distributed.cost import formulas, plan
 from minigrad.distributed.cost.plan import Workload, workload
 from minigrad.distributed.schedules import bubble_fraction
 from tests.support.table import mistakes, table
@@ -313,7 +313,7 @@ test_nonsense_is_refused_in_words = mistakes([
 ], ValueError)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", cost.machines.HARDWARE)
+@pytest.mark.parametrize("name", plan.HARDWARE)
 def test_a_row_of_hardware_says_where_it_is_from_and_links_are_slower_outside(name):
     row = cost.hardware(name)
 
@@ -323,7 +323,7 @@ def test_a_row_of_hardware_says_where_it_is_from_and_links_are_slower_outside(na
     assert row.link(2 * row.per_node)[1] == max(row.inside[1], row.between[1] / row.per_node)
 
 
-@pytest.mark.parametrize("module", [alpha_beta, formulas, plan])
+@pytest.mark.parametrize("module", [formulas, plan])
 def test_examples_in_docstrings_run(module):
     found = doctest.testmod(module, extraglobs={"mg": mg})
 

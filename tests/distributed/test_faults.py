@@ -30,7 +30,7 @@ def killed_in(call):
     board = groups["world"].board
     if dist.get_rank():
         CALLS[call](mg.zeros(4))
-    while board.state[1] != WAITING:
+    while board.state[1] != WAITING or not board.last_call(1).startswith(call):
         time.sleep(0.01)
     os.kill(int(pids[1].item()), signal.SIGKILL)
     dist.barrier()

@@ -13,9 +13,8 @@ from ranks import HERE, needs_mpi
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.distributed.function_source import serialize_function
 from minigrad.distributed.group import DistributedError
-from minigrad.distributed.launcher import NoRanksError, starter
+from minigrad.distributed.launcher import NoRanksError, serialize_function, starter
 
 RUN = [sys.executable, "-m", "minigrad", "run"]
 PLAIN = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}

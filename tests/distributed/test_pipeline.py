@@ -10,7 +10,7 @@ from ranks import HERE, on_ranks
 import minigrad as mg
 from minigrad import nn
 from minigrad.distributed import destroy_process_group, stages_of
-from minigrad.distributed.stages import balance_stages
+from minigrad.distributed.pipeline import balance_stages
 
 test_on_ranks = on_ranks("pipeline.py", 2, 3)
 

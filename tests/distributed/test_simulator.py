@@ -10,8 +10,7 @@ import minigrad as mg
 from minigrad.distributed import cost, simulator
 from minigrad.distributed.algorithms import ALL_REDUCE, messages
 from minigrad.distributed.schedules import bubble_fraction, schedule
-from minigrad.distributed.simulator import all_reduce, failures, rounds, simulate, stragglers
-from minigrad.distributed.timeline import LETTERS
+from minigrad.distributed.simulator import LETTERS, all_reduce, failures, rounds, simulate, stragglers
 from tests.support.python_calls import count_calls
 from tests.support.table import mistakes
 
