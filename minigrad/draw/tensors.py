@@ -135,7 +135,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
     after, before    the tail's gradient after this share and before it; before is None for the first share
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
-    is_constant = partial is None or "…" not in spread(partial) and np.isfinite(partial).all()
+    is_constant = partial is None or ("…" not in spread(partial) and np.isfinite(partial).all())
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
         slope="" if partial is None or partial.size > FEW else format_array(partial),

@@ -351,7 +351,7 @@ def test_a_slope_with_nan_in_it_is_shown_entry_by_entry():
         -1:
     ]
 
-    ((came, slope, passed),) = share["maps"].values()
+    ((_, slope, _),) = share["maps"].values()
     assert [text for text, _, _ in slope["cells"]] == ["2", "nan"]
     assert share["numbers"] == {share["arrows"][0]: ""}
 
