@@ -117,13 +117,13 @@ function networkChart(figure, { layers, picture }, corners) {
   const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
   const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
   return (all, n) => {
-    const { weights } = all[n], results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
+    const weights = all[n].weights.map((numbers) => numbers.map((x) => x ?? NaN)), results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
     for (const [part, k, i] of parts) if (part.matches("rect")) {
       const values = results.map((each) => each[columns[k]][i]), most = Math.max(1, ...values.map(Math.abs));
       pen.putImageData(painted(values.map((x) => x / most), part.width.baseVal.value, 0), part.x.baseVal.value, part.y.baseVal.value);
     } else {
       const weight = weights[k][i];
-      part.setAttribute("stroke-width", Math.min(0.5 + 1.4 * Math.abs(weight), 9)); // as in Python
+      part.setAttribute("stroke-width", Math.min(0.5 + 1.4 * Math.abs(weight) || 0.5, 9)); // as in Python
       part.dataset.sign = Math.sign(weight);
       part.firstChild.textContent = short(weight);
     }
