@@ -28,8 +28,14 @@ function decorate(f, n, root) {
   if (!f.web) {
     root.insertAdjacentHTML("beforeend", '<svg class="mg-ties" aria-hidden="true"></svg>');
     f.web = root.lastElementChild;
-    new ResizeObserver(() => decorate(f, n, root)).observe(root);
+    new ResizeObserver(() => drawTies(f, root)).observe(root);
+    root.addEventListener("scroll", () => drawTies(f, root), true);
   }
+  for (const [, part] of pairs(root)) follow(part.closest(".mg-view"), part);
+  drawTies(f, root);
+}
+
+function drawTies(f, root) {
   const { left, top, width, height } = f.web.getBoundingClientRect(), ties = pairs(root).map(tie).join("");
   f.web.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
   if (ties !== f.ties) f.web.innerHTML = f.ties = ties; // a line that stays is not drawn again
