@@ -34,7 +34,6 @@ function decorate(f, n, root) {
   for (const [, part] of pairs(root)) follow(part.closest(".mg-view"), part);
   drawTies(f, root);
 }
-
 function drawTies(f, root) {
   const { left, top, width, height } = f.web.getBoundingClientRect(), ties = pairs(root).map(tie).join("");
   f.web.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);

@@ -247,8 +247,8 @@ def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
         return {}
     sizes = [[*each.weight.shape][::-1] if name == "Linear" else name for name, each in zip(kinds, layers)]
     program: Plain = {"layers": sizes, "picture": network(sizes)}
-    is_finite = math.isfinite(sum(map(sum, found)))
-    if loss in LOSSES and kind in OPTIMIZERS and len(optimizer.param_groups) == 1 and is_finite:
+    is_known = loss in LOSSES and kind in OPTIMIZERS and math.isfinite(sum(map(sum, found)))
+    if is_known and len(optimizer.param_groups) == 1:
         (group,) = optimizer.param_groups
         options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
         if not any(value for name, value in group.items() if name not in ("params", "lr", *options)):
@@ -265,8 +265,8 @@ def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[An
     for c, (size, name) in enumerate(zip([2, *(layers[k][1] for k in linear)], ["in", *bends, "out"])):
         n, room = min(size, MOST_UNITS), (WIDE - UNIT - 52) // len(linear)
         x, words = 26 + c * room, f"{n} of " * (n < size) + f"{size} {name}"
-        words = words if text_width(words, 12) < room else words.removesuffix(f" {name}")
-        parts.append(text("mg-sign mg-dim", x + UNIT / 2, 12, words))
+        is_short = text_width(words, 12) < room
+        parts.append(text("mg-sign mg-dim", x + UNIT / 2, 12, words if is_short else words.removesuffix(f" {name}")))
         column = [(HIGH + 26 - PITCH * n) // 2 + PITCH * i for i in range(n)]
         for i, y in enumerate(column):
             parts += [field(each[:, i], x, y, UNIT) for each in columns[c : c + 1]]
