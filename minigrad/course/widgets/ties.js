@@ -17,13 +17,11 @@ function route(a, b, way, view) {
   const path = way ? `M${x},${a.top}V${view.top + 3}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
   return [path, near, down, sign, 0];
 }
-
 function tie([from, to, way]) {
   const [path, x, y, dx, dy] = route(placeOf(from), placeOf(to), way, from.closest(".mg-view").getBoundingClientRect());
   const tip = [-4, 4].map((side) => `${x - 9 * dx + side * dy},${y - 9 * dy + side * dx}`);
   return `<path pathLength="1" d="${path}"/><polygon points="${x},${y} ${tip.join(" ")}"/>`;
 }
-
 function decorate(f, n, root) {
   if (!f.web) {
     root.insertAdjacentHTML("beforeend", '<svg class="mg-ties" aria-hidden="true"></svg>');
