@@ -194,4 +194,4 @@ def bubble(tasks: Sequence[Task]) -> float:
 
 def most_kept(steps: Iterable[Step]) -> int:
     """The most activations a worker keeps at once. Each microbatch and chunk has one, from forward to backward."""
-    return max(accumulate(1 if step.kind == "forward" else -1 for step in steps))
+    return max(accumulate(1 if step.kind == "forward" else -1 for step in steps), default=0)

@@ -135,7 +135,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
     after, before    the tail's gradient after this share and before it; before is None for the first share
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
-    slope = None if partial is None or "…" not in spread(partial) else heat_of(partial)  # a constant needs no map
+    is_constant = partial is None or ("…" not in spread(partial) and np.isfinite(partial).all())
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
         slope="" if partial is None or partial.size > FEW else format_array(partial),
@@ -143,7 +143,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         after=format_array(after), entry=entry_of(before, gx, after),
         heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
-        maps=(heat_of(gy), slope, heat_of(gx)),
+        maps=(heat_of(gy), None if is_constant else heat_of(partial), heat_of(gx)),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from operator import itemgetter
 
@@ -32,6 +33,17 @@ def listed(widget):
     words = ([*map(number, [*step["at"], *step["slopes"], step["value"]])] for step in widget.steps)
     groups = [(xs, [n for n, _ in group]) for xs, group in groupby(enumerate(words), key=itemgetter(1))]
     return [[str(ns[0]) + f"–{ns[-1]}" * (len(ns) > 1), *xs] for xs, ns in groups]
+
+
+@pytest.mark.daily
+@pytest.mark.parametrize("rate", [0.1, 0.0001234])
+def test_the_words_of_a_step_do_not_cover_the_name_of_the_axis(rate, show):
+    widget = GradientDescent(lambda w: w**2 * 1.2345, start=3.3333, rate=rate)
+    page = show(widget).page
+    words = page.locator("g[data-step] text").bounding_box()
+    name = page.locator(".mg-field svg text", has_text=re.compile("^w$")).bounding_box()
+    assert words["x"] + words["width"] <= name["x"]
+    assert words["x"] >= page.locator(".mg-field svg").first.bounding_box()["x"]
 
 
 @pytest.mark.daily

@@ -175,7 +175,7 @@ def test_schedule_brings_in_block_after_block_and_takes_them_back(opened, films)
             page.keyboard.press("ArrowRight")
             assert blocks.evaluate_all(begun) == k
             needs = page.locator("tr.mg-hot td").first.text_content()
-            arrows = page.locator(".mg-arrow.mg-hot, .mg-now.mg-hot").evaluate_all(SEEN)
+            arrows = page.locator(".mg-arrow.mg-hot, .mg-moment.mg-hot").evaluate_all(SEEN)
             assert {*arrows} == {*[f"d{x}.{k - 1}" for x in needs.split(", ") if x], f"at {k - 1}"}
         idle = page.locator(".mg-handover, [data-id=idle]")  # is_visible() is false for a line, which has no height
         assert idle.evaluate_all("parts => parts.every(part => part.checkVisibility())")

@@ -124,6 +124,26 @@ def test_a_line_leads_from_the_code_that_runs_to_its_boxes_and_tracing_stops_at_
     page.wait_for_function(f"() => ({TOUCHES})() === 'true,true'")
 
 
+def wide(x):
+    mg.exp(x) * mg.sin(x) + mg.cos(x) * mg.tanh(x) - mg.exp(-x) * mg.sqrt(x) + mg.sin(2 * x) * mg.cos(3 * x)
+    return x + 1
+
+
+def test_a_line_follows_a_wide_graph_to_the_box_that_a_line_of_code_makes(show):
+    """The box of the last line was beyond the edge of the panel, and the line led to where it was not seen."""
+    page = show(StaticVsDynamic(wide, mg.tensor([1.0, 2.0])), viewport={"width": 420, "height": 800}).page
+    page.locator(".mg-widget").focus()
+    press(page, "ArrowRight", times=2)
+    assert page.locator(".mg-view[data-scrolls]").count()
+    page.wait_for_function(
+        """() => [...document.querySelectorAll(".mg-hot .mg-frame")].every((part) => {
+      const { left, right } = part.getBoundingClientRect(), view = part.closest(".mg-view").getBoundingClientRect();
+      return left >= view.left && right <= view.right; })""",
+        timeout=5000,
+    )
+    page.wait_for_function(f"() => ({TOUCHES})() === 'true,true'", timeout=5000)
+
+
 @pytest.mark.daily
 def test_what_is_still_to_come_is_seen_as_an_empty_place(show):
     opened = show(StaticVsDynamic(f, mg.tensor(1.0)))

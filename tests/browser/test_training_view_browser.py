@@ -192,6 +192,19 @@ def test_a_saved_page_trains_as_python_does_and_starts_over(show):
     expect(widget.locator(".mg-say")).to_have_text("Before the first step.")
 
 
+def test_a_saved_page_in_which_training_runs_away_draws_what_is_finite(show):
+    """The loss and the widths of weights were drawn at NaN: errors in the console, and no curve."""
+    view = trained(1)
+    view.rate = 1.7e308
+    visit = show(view)
+    for _ in range(3):
+        visit.page.locator("[data-do=step]").click()
+
+    expect(visit.page.locator(".mg-news")).to_contain_text("The loss is no longer a number.", timeout=5000)
+    assert visit.page.locator(".mg-weight").first.get_attribute("stroke-width") == "0.5"
+    assert not [said for said in visit.console if said.startswith("error")]
+
+
 def test_a_point_that_is_moved_changes_the_boundary_by_mouse_and_by_keys(show):
     page = show(trained(200)).page
     plane, say = page.locator(".mg-boundary svg"), page.locator(".mg-say")

@@ -95,7 +95,7 @@ def reel(held: np.ndarray, sizes: list[int], is_summed: bool, algorithm: str) ->
 
 def short(x: float) -> str:
     """x in the width of a cell: all digits of a whole number below a million, else three."""
-    return number(x, 6 if x % 1 == 0 else 3)
+    return number(x, 6 if float(x).is_integer() else 3)
 
 
 def part(worker: int, chunk: int) -> str:
@@ -198,8 +198,8 @@ def message(m: Message, at: Sequence[complex], shift: float) -> str:
     """An arrow from under one box to under another, `shift` pixels aside, what it carries, and a token that travels."""
     ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
     tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
-    words = f"chunks {chunks[0]}–{chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
-    name, way, wide = tail + 0.34 * (tip - tail), tail - tip, 6.2 * len(words) - 4
+    words = f"{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
+    name, way, wide = tail + (0.38 if shift else 0.5) * (tip - tail), tail - tip, 6.2 * len(words) - 4
     head = "L".join(xy(tip + 0.32 * way - ahead * each) for each in (9 + 6j, 0, 9 - 6j))
     return (
         f'<g {HUES[chunks[0]] * (len(chunks) == 1)}><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'

@@ -84,10 +84,10 @@ function arrow(d, n) {
   const { at, move } = d.way.points[n], next = d.way.points[n + 1], isFlat = at.length < 2;
   if (!move || !next) return "";
   const ends = d.way.points.slice(n, n + 2).map((point) => pixels(d.view, placeOf(point))), [[x, y], [toX, toY]] = isFlat ? ends.map(([x]) => [x, 254]) : ends;
-  const drops = isFlat ? `<path class="mg-gap" d="M${ends.join("V254M")}V254"/>` : "", say = said(d, n, "arrow"), half = 3.4 * say.length;
+  const drops = isFlat ? `<path class="mg-gap" d="M${ends.join("V254M")}V254"/>` : "", say = said(d, n, "arrow"), half = 3.9 * say.length;
   const length = Math.hypot(toX - x, toY - y), tip = Math.min(5, length / 3), turn = Math.atan2(toY - y, toX - x) * 180 / Math.PI;
   return `${drops}<path class="mg-step" transform="translate(${x} ${y}) rotate(${turn})" d="M0 0h${length}l${-2 * tip} ${-tip}m0 ${2 * tip}l${2 * tip} ${-tip}"/>
-    <text class="mg-sign mg-name" x="${Math.max(62 + half, Math.min(400 - half, (x + toX) / 2))}" y="291">${say}</text>`;
+    <text class="mg-sign mg-name" x="${Math.max(4 + half, Math.min(404 - half, (x + toX) / 2))}" y="291">${say}</text>`;
 }
 // Fill in what is the same at every step.
 function list(d, root) {

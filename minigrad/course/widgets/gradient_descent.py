@@ -169,7 +169,8 @@ class GradientDescent(SteppedWidget):
             (a, _), (b, _) = at[:2]
             tip, said = b - 8 * np.sign(b - a), self._format_step(0, self.steps[0], "arrow")
             arrow = line("mg-step", [(a, BOTTOM), (b, BOTTOM), (tip, BOTTOM - 4), (b, BOTTOM), (tip, BOTTOM + 4)])
-            picture = picture.replace('<g data-step="">', f"<g>{arrow}{text('mg-sign mg-name', 231, 291, said)}")
+            arrow += text("mg-sign mg-name", min(231, 404 - 3.9 * len(said)), 291, said)
+            picture = picture.replace('<g data-step="">', f"<g>{arrow}")
         return picture.replace(">", f"><style>{self.looks}</style>", 1)
 
     def __repr__(self) -> str:

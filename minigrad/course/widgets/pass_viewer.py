@@ -131,7 +131,8 @@ class Scene:
         specs = {x.id: x.spec[x.spec.find("[") :] if same and x.kind == "op" else x.spec for x in boxes}
         self.html = BOX.sub(CROSS, draw_down(replace(self.picture, boxes=tuple(boxes)), 1, specs))
         for node, box in self.place.items():
-            self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}" data-key="{escape(self.key[node])}"')
+            key = f' data-key="{escape(self.key[node])}"' * (whole(node) is node)  # not of a result that it picks
+            self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}"{key}')
         self.ops = {key: x for x, key in self.key.items() if x.inputs and x in self.place and whole(x) is x}
         self.lines = list(lines_of_code(Program(step.graph)))
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...draw.charts import BOTTOM, LEFT, TOP, Axis, across, area, chart, compact, stairs, upwards
-from ...draw.svg import text
+from ...draw.svg import text, text_width
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
 from ...engine.core.modes import in_mode
@@ -258,7 +258,8 @@ def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> s
     """The sizes of one fate: shaded, with its name and its count above the bars."""
     zone = f'<path class="mg-zone mg-s{series}" d="M{left:.1f},{TOP}H{right:.1f}V{BOTTOM}H{left:.1f}z"/>'
     edge = f'<path class="mg-rule" stroke-dasharray="4 3" d="M{left:.1f},{TOP}V{BOTTOM}"/>'
-    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 23 + 15 * i, line) for i, line in enumerate(lines))
+    shown = [x if text_width(x, 12) < right - left else x.removesuffix(" bits") for x in lines]  # the ruler says "bits"
+    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 23 + 15 * i, line) for i, line in enumerate(shown))
     return "".join([zone, edge, *words])
 
 

@@ -192,7 +192,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     parts += [block(i, slot, at, TOP + 18 + slot.worker * LANE, slot.node in path) for i, slot in enumerate(slots)]
     for i, left in enumerate(at(slot.start) for slot in slots):
         now = text("mg-number", max(left - 4, LEFT + 32), TOP, "now")
-        parts.append(f'<g class="mg-now" data-id="at {i}"><path d="M{left:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
+        parts.append(f'<g class="mg-moment" data-id="at {i}"><path d="M{left:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
     parts += draw_times(plan, at, right, bottom)
     parts += draw_legend(bottom + 60)
     return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)

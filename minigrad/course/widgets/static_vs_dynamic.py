@@ -351,7 +351,8 @@ class AsGraph:
         self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
         captions = {**self.run.branches, **{id[1:]: why for id, why in self.unbuilt.items()}}
         inputs, ids = {x.name: x.id for x in self.picture.boxes if x.kind == "leaf"}, [x.id for x in ghosts]
-        place = {x.id: inputs.get(x.name, f"not {x.id}") for x in left.boxes.values()}
+        boxes = left.boxes.values()
+        place = {x.id: inputs[x.name] if x.id in left.given and x.name in inputs else f"not {x.id}" for x in boxes}
         arrows = [Arrow(f"not {x.id}", place[x.tail], f"not {x.head}") for x in left.arrows]
         arrows = [x for x in arrows if x.head in ids and x.tail in [*ids, *inputs.values()]]
         self.unbuilt |= {f"r{x.id}": self.unbuilt[f"r{x.head}"] for x in arrows}

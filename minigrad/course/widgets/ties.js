@@ -17,19 +17,22 @@ function route(a, b, way, view) {
   const path = way ? `M${x},${a.top}V${view.top + 3}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
   return [path, near, down, sign, 0];
 }
-
 function tie([from, to, way]) {
   const [path, x, y, dx, dy] = route(placeOf(from), placeOf(to), way, from.closest(".mg-view").getBoundingClientRect());
   const tip = [-4, 4].map((side) => `${x - 9 * dx + side * dy},${y - 9 * dy + side * dx}`);
   return `<path pathLength="1" d="${path}"/><polygon points="${x},${y} ${tip.join(" ")}"/>`;
 }
-
 function decorate(f, n, root) {
   if (!f.web) {
     root.insertAdjacentHTML("beforeend", '<svg class="mg-ties" aria-hidden="true"></svg>');
     f.web = root.lastElementChild;
-    new ResizeObserver(() => decorate(f, n, root)).observe(root);
+    new ResizeObserver(() => drawTies(f, root)).observe(root);
+    root.addEventListener("scroll", () => drawTies(f, root), true);
   }
+  for (const [, part] of pairs(root)) follow(part.closest(".mg-view"), part);
+  drawTies(f, root);
+}
+function drawTies(f, root) {
   const { left, top, width, height } = f.web.getBoundingClientRect(), ties = pairs(root).map(tie).join("");
   f.web.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
   if (ties !== f.ties) f.web.innerHTML = f.ties = ties; // a line that stays is not drawn again

@@ -16,7 +16,7 @@ from zlib import compress, crc32
 import numpy as np
 
 from ...draw.charts import LEFT, RIGHT, Axis, chart, compact, line, picture, upwards
-from ...draw.svg import text
+from ...draw.svg import text, text_width
 from ...draw.words import pluralize
 from ...engine.core.modes import no_grad
 from ...engine.tensor.tensor import Tensor
@@ -35,7 +35,7 @@ MOST_VALUES = 4096  # elements; arrays of at least twice as many are sampled for
 MOST_LAYERS = 12
 LAYERS = {"Linear", "Tanh", "ReLU", "Sigmoid"}
 LOSSES, OPTIMIZERS = {"binary_cross_entropy_with_logits", "cross_entropy"}, {"SGD", "Adam"}
-MOST_UNITS = 8  # drawn of a layer
+MOST_UNITS, MOST_COLUMNS = 8, 6  # drawn of a layer; Linear layers, with more of which columns overlap
 UNIT, PITCH, WIDE, HIGH = 30, 35, 370, 300  # pixels: a unit's square, from one unit to the next, the drawn network
 HALTED = "Training stopped before the update of this step: the weights are those after step {:,}."
 NETWORK = """
@@ -243,11 +243,12 @@ def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
     *kinds, kind, loss = [getattr(each, "__name__", "") * ours for each, ours in zip(used, are_ours)]
     found = [array(p).ravel().tolist() for p in model.parameters()] if layers else []
     is_small = len(found) == 2 * kinds.count("Linear") and sum(map(len, found)) <= MOST_VALUES
-    if kinds[:1] != ["Linear"] or not is_small or not LAYERS.issuperset(kinds):
+    if kinds[:1] != ["Linear"] or not is_small or not LAYERS.issuperset(kinds) or len(found) > 2 * MOST_COLUMNS:
         return {}
     sizes = [[*each.weight.shape][::-1] if name == "Linear" else name for name, each in zip(kinds, layers)]
     program: Plain = {"layers": sizes, "picture": network(sizes)}
-    if loss in LOSSES and kind in OPTIMIZERS and len(optimizer.param_groups) == 1:
+    is_known = loss in LOSSES and kind in OPTIMIZERS and math.isfinite(sum(map(sum, found)))
+    if is_known and len(optimizer.param_groups) == 1:
         (group,) = optimizer.param_groups
         options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
         if not any(value for name, value in group.items() if name not in ("params", "lr", *options)):
@@ -262,8 +263,10 @@ def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[An
     parts, a = [text("mg-number", 22, HIGH // 2 + PITCH * i, f"x{index}") for i, index in enumerate("₀₁")], 0
     before: list[int] = []
     for c, (size, name) in enumerate(zip([2, *(layers[k][1] for k in linear)], ["in", *bends, "out"])):
-        n, x = min(size, MOST_UNITS), 26 + c * (WIDE - UNIT - 52) // len(linear)
-        parts.append(text("mg-sign mg-dim", x + UNIT / 2, 12, f"{n} of " * (n < size) + f"{size} {name}"))
+        n, room = min(size, MOST_UNITS), (WIDE - UNIT - 52) // len(linear)
+        x, words = 26 + c * room, f"{n} of " * (n < size) + f"{size} {name}"
+        is_short = text_width(words, 12) < room
+        parts.append(text("mg-sign mg-dim", x + UNIT / 2, 12, words if is_short else words.removesuffix(f" {name}")))
         column = [(HIGH + 26 - PITCH * n) // 2 + PITCH * i for i in range(n)]
         for i, y in enumerate(column):
             parts += [field(each[:, i], x, y, UNIT) for each in columns[c : c + 1]]

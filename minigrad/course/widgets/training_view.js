@@ -39,10 +39,10 @@ function lossChart(figure, label, width, height) {
     draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), rules, end, all, past, dot);
   figure.append(svg);
   return (frames, n) => {
-    const known = frames.flatMap(({ curve }) => curve), losses = known.map(([, loss]) => loss);
+    const known = frames.flatMap(({ curve }) => curve).filter(([, loss]) => Number.isFinite(loss)), losses = known.map(([, loss]) => loss);
     const high = Math.max(...losses, 0) || 1, low = Math.min(...losses, 0);
     const last = Math.max(frames.at(-1).step, 1);
-    const place = ([step, loss]) => [left + (width - left - right) * step / last, top + (height - top - bottom) * (high - loss) / (high - low)];
+    const place = ([step, loss]) => [left + (width - left - right) * step / last, top + (height - top - bottom) * ((high - loss) / (high - low))];
     const line = (some) => some.map((point) => place(point).map((x) => x.toFixed(1)).join(",")).join(" ");
     rules.replaceChildren(...ticksOf(low, high).flatMap((tick) => {
       const y = place([0, tick])[1];
@@ -51,7 +51,7 @@ function lossChart(figure, label, width, height) {
     all.setAttribute("points", line(known));
     past.setAttribute("points", line(known.filter(([step]) => step <= frames[n].step)));
     end.textContent = `step ${grouped(last)}`;
-    const here = frames[n].loss === null ? null : place([frames[n].step, frames[n].loss]);
+    const here = !Number.isFinite(frames[n].loss) ? null : place([frames[n].step, frames[n].loss]);
     dot.setAttribute("visibility", here ? "visible" : "hidden");
     if (here) { dot.setAttribute("cx", here[0]); dot.setAttribute("cy", here[1]); }
     svg.setAttribute("aria-label", `Loss over steps, from ${short(losses[0])} to ${short(losses.at(-1))}; ${label(frames[n])}`);
@@ -117,13 +117,13 @@ function networkChart(figure, { layers, picture }, corners) {
   const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
   const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
   return (all, n) => {
-    const { weights } = all[n], results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
+    const weights = all[n].weights.map((numbers) => numbers.map((x) => x ?? NaN)), results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
     for (const [part, k, i] of parts) if (part.matches("rect")) {
       const values = results.map((each) => each[columns[k]][i]), most = Math.max(1, ...values.map(Math.abs));
       pen.putImageData(painted(values.map((x) => x / most), part.width.baseVal.value, 0), part.x.baseVal.value, part.y.baseVal.value);
     } else {
       const weight = weights[k][i];
-      part.setAttribute("stroke-width", Math.min(0.5 + 1.4 * Math.abs(weight), 9)); // as in Python
+      part.setAttribute("stroke-width", Math.min(0.5 + 1.4 * Math.abs(weight) || 0.5, 9)); // as in Python
       part.dataset.sign = Math.sign(weight);
       part.firstChild.textContent = short(weight);
     }
@@ -271,10 +271,10 @@ function newsOf({ model, isHere, here, state, frames }) {
   return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
 }
 function showState(v) {
-  const { model, root, isHere, state } = v, isDead = !isHere && !model.send;
+  const { model, root, isHere, state } = v, isDead = !isHere && !model.send, planned = model.get("planned");
   root.dataset.state = state;
   root.querySelector(".mg-news").textContent = newsOf(v);
-  root.querySelector("[data-do=toggle]").textContent = (isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${grouped(model.get("planned"))} steps`;
+  root.querySelector("[data-do=toggle]").textContent = (isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${grouped(planned)} step${planned > 1 ? "s" : ""}`;
   root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // too fast to read out
   for (const control of root.querySelectorAll(".mg-training :is(button, select, input)")) control.disabled = state === "closed" && !v.here;
 }

@@ -295,9 +295,10 @@ class TrainingView(SteppedWidget):
             say = f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
         curve = training.sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
-        found = [np.nan_to_num(training.array(p)).ravel() for p in self.model.parameters()] if self.program else []
+        found = [*map(training.array, self.model.parameters())] if self.program else []
+        weights = [p.astype(float).clip(-1e99, 1e99).round(4).ravel() for p in found]  # JSON has no infinity and no NaN
         told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
-        return {**told, "heat": heat, "weights": [p.astype(float).round(4).tolist() for p in found]}
+        return {**told, "heat": heat, "weights": [np.where(np.isnan(p), None, p).tolist() for p in weights]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""

@@ -344,6 +344,18 @@ def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
     assert heat_of(np.zeros(3)).cells == (("0", "0", 0.0),) * 3
 
 
+def test_a_slope_with_nan_in_it_is_shown_entry_by_entry():
+    """The arrow said "× nan", also of the entries that are numbers."""
+    x = mg.tensor([1.0, 1.0], requires_grad=True)
+    (share,) = [s for s in ChainRule((x * mg.tensor([2.0, np.nan])).sum()).steps if [*s.get("maps", {}).values()][-1:]][
+        -1:
+    ]
+
+    ((_, slope, _),) = share["maps"].values()
+    assert [text for text, _, _ in slope["cells"]] == ["2", "nan"]
+    assert share["numbers"] == {share["arrows"][0]: ""}
+
+
 def test_matrices_on_the_arrows_are_the_engines_and_add_up_in_the_box():
     x = mg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     rule = ChainRule((x * x * 3).sum())

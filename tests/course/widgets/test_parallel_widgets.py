@@ -57,8 +57,10 @@ def test_a_ring_of_four_sends_one_and_a_half_vectors_and_a_tree_two():
 
 def test_what_is_no_number_is_passed_on_as_what_it_is():
     nan, inf = float("nan"), float("inf")
-    words = chunks(AllReduce([[nan, inf], [2, -inf]]).films[0])
+    widget = AllReduce([[nan, inf], [2, -inf]])
+    words = chunks(widget.films[0])
 
+    assert "worker 0: nan, inf; worker 1: 2, −inf" in widget.text
     assert words == {"w0c0": "nan", "w1c0": "nan", "w0c1": "nan", "w1c1": "nan"}
 
 
@@ -86,6 +88,21 @@ def test_the_bytes_on_the_wire_are_those_that_the_algorithm_sends(algorithm):
     assert f">Each sends ≤ {max(sent):,} bytes<" in film["panels"][1]["html"]
     assert ">; if worker 0 sent all: 1,560<" in film["panels"][1]["html"]
     assert film["panels"][1]["html"].count("mg-naive") == 1  # of worker 0: other bars ran over theirs
+
+
+def rectangles(drawn: str, pattern: str) -> list[list[float]]:
+    return [[*map(float, each)] for each in re.findall(pattern, drawn)]
+
+
+def test_boxes_of_workers_cover_no_name_of_a_chunk():
+    """With six workers, half of "chunk 3" was under a box."""
+    for film in AllReduce().films:
+        drawn = film["panels"][0]["html"]
+        boxes = rectangles(drawn, "mg-worker' d='M(.+?),(.+?)h(.+?)v(.+?)H")
+        names = rectangles(drawn, "mg-cargo' d='M(.+?),(.+?)h(.+?)'")
+        assert names
+        for x, y, wide in names:
+            assert not [b for b in boxes if b[0] - wide < x < b[0] + b[2] and b[1] - 5 < y < b[1] + b[3] + 5], (x, y)
 
 
 def test_the_still_of_a_ring_shows_the_round_that_completes_a_chunk_for_each():
@@ -153,6 +170,13 @@ def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
     assert "15 units of time, of which a worker waits for 20 percent" in widget.text
     assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
     assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text
+
+
+def test_a_worker_without_a_task_waits_all_the_time_and_keeps_nothing():
+    forward, backward = Step("forward", 0), Step("backward", 0)
+    tasks = [Task(0, forward, 0.0, 0.001), Task(2, forward, 0.001, 0.002), Task(2, backward, 0.002, 0.004)]
+    for run, kept in (tasks[:2], []), (tasks, ["keeps ≤ 1", "keeps ≤ 0", "keeps ≤ 1"]):
+        assert re.findall("keeps ≤ .", Pipeline(run).svg) == kept
 
 
 def test_where_there_are_no_widgets_the_picture_and_the_words_are_of_the_same_choice():

@@ -1,6 +1,7 @@
 """The passes on the screen: what is said is what the pipeline did."""
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -30,6 +31,18 @@ def test_every_pass_that_changes_something_is_a_scene_with_its_figures():
         r'<th scope="row">(.*?)</th><td>(\d+)</td><td class="mg-bar" .*?>([\d,]+)</td><td>([\d,]+)</td>', table["html"]
     )
     assert rows == [(s.name, str(s.nodes), f"{s.bytes_moved:,}", f"{s.peak_bytes:,}") for s in way]
+
+
+def test_the_picture_of_a_loop_is_well_formed():
+    """The box of a loop had an attribute twice, so that a browser showed an error in place of the picture."""
+
+    @mg.function
+    def doubled(x):
+        while x.sum() < 10:
+            x = x * 2
+        return x
+
+    ElementTree.fromstring(PassViewer(doubled, mg.ones(2)).svg)
 
 
 def scene(widget, panel, name):

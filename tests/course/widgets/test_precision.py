@@ -147,6 +147,12 @@ def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
         assert all(f">{count:,}</text>" in widget.svg for count in widget.counts["float16", k])
 
 
+def test_in_a_narrow_zone_its_bits_have_no_unit():
+    """ "1–10 bits" ran into the zone beside it."""
+    first = Precision([np.array([1e-30, 1e30])]).svg
+    assert {"0 bits", "1–10", "11 bits"} <= {*re.findall(r">([^<]+)</text>", first)}
+
+
 def test_no_bar_stands_in_a_zone_of_another_fate():
     """From 2⁻²⁵ on, float16 rounds up to 2⁻²⁴: the bar of these stood left of a border at 2⁻²⁴."""
     drawn = Precision(2.0 ** np.arange(-34, 20, dtype=np.float32) * 1.5).svg.split("</svg>")[0]

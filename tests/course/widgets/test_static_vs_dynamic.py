@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.course.widgets import StaticVsDynamic
+from minigrad.course.widgets import StaticVsDynamic, static_vs_dynamic
 from minigrad.course.widgets.recording import TooLong, time_limit
 from tests.support.endless_functions import endless
 from tests.support.films import last_words
@@ -266,6 +266,24 @@ def test_a_function_that_computes_nothing_has_a_film_too(f, result):
     assert says(widget)[-1].endswith("without Python: it printed nothing." if f is greeting else "ran without Python.")
     assert any("0 ops ran. The static graph is built: 0 ops are in it" in say for say in says(widget))
     assert widget.svg.startswith("<svg")
+
+
+def test_what_is_not_built_reads_an_input_only_if_it_did_so_eagerly(monkeypatch):
+    """A result that was called x too was taken for the input x."""
+    drawn = []
+    draw_half = static_vs_dynamic.draw_half
+    monkeypatch.setattr(static_vs_dynamic, "draw_half", lambda *args: drawn.append(args[0]) or draw_half(*args))
+
+    def renaming(x):
+        y = x * 2
+        x = y + 1
+        x.exp()
+        return y
+
+    StaticVsDynamic(renaming, TWO)
+    (picture,) = drawn
+    unbuilt = [(picture.box[x.tail].op, picture.box[x.head].op) for x in picture.arrows if x.id.startswith("not")]
+    assert unbuilt == [("+", "exp")]  # not from x, which is not an op
 
 
 def two_views(x):

@@ -484,6 +484,30 @@ def test_a_small_network_is_drawn_with_its_weights(view):
     assert watched.svg.count("<image") == 2 + 8 + 2 + 1  # the field of each unit, and of the whole
 
 
+def test_weights_that_are_not_finite_leave_the_page_readable(view):
+    """float64 overflowed when it was rounded, and the page stayed empty; NaN was shown as 0."""
+    model = network()
+    model[0].weight = mg.nn.Parameter(np.full((8, 2), 1e306))
+    model[2].bias = mg.nn.Parameter(np.array([np.nan, -np.inf]))
+    watched = view(model=model)
+
+    json.loads(page_state(watched), parse_constant=refuse)
+    assert "loss" not in watched.program
+    assert watched.steps[0]["weights"][3] == [None, -1e99]
+    assert watched.steps[0]["weights"][0][0] == 1e99
+
+
+def test_headings_of_a_deep_network_do_not_overlap_and_a_deeper_one_has_a_table(view):
+    def deep(layers: int) -> Any:
+        bends = [each for _ in range(layers - 1) for each in (mg.nn.Linear(2, 2), mg.nn.Sigmoid())]
+        return mg.nn.Sequential(*bends, mg.nn.Linear(2, 2))
+
+    words = re.findall(r'mg-sign mg-dim" x="\S+" y="12\S*">(.+?)<', view(model=deep(6)).program["picture"])
+    assert words == ["2 in", *["2"] * 5, "2 out"]
+    assert view(model=deep(7)).program == {}
+    assert len(view(model=deep(7)).steps[0]["layers"]) == 12
+
+
 def test_a_frame_has_weights_and_gradients_of_each_layer(view):
     watched = view(model=mg.nn.Sequential(network()))
     assert [layer["gradients"] for layer in watched.steps[0]["layers"]] == [None] * 4
