@@ -36,7 +36,6 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.program.abstract_array import Unrecordable
 from ...graph.function import TracedFunction, is_tensor
 from ...graph.trace import Trace, identifier
-from . import control as control  # registers its spellings
 from .array import NamedArray, is_empty
 from .function import OnnxFunction
 from .quantization import to_qdq

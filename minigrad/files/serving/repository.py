@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 from ...engine.base.errors import SavedFileError
 from ..saving.container import short
-from .batcher import Batcher, BatchLimits
-from .budget import Budget
+from .batcher import Batcher, BatchLimits, Budget
+from .encodings import ParserProcess
 from .metrics import Metrics
 from .model import Model, Refusal, load_model, warm_up
-from .worker import ParserProcess
 
 log = logging.getLogger("minigrad.files.serving")
 NUMBER = re.compile("[0-9]+")
