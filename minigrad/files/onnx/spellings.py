@@ -109,10 +109,9 @@ def gelu_differential(g: Any, op: Any, t: NamedArray, x: NamedArray) -> Any:
 def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     """Gemm for a matrix, MatMul for other numbers of axes"""
     n = w.shape[0 if op.transposed else 1]
-    dtype = g.result_type(x, w, *b)
-    x, w, *b = (g.cast(v, dtype) for v in (x, w, *b))  # type: ignore[assignment]
+    x, w, *b = g.promoted(x, w, *b)  # type: ignore[assignment]
     if x.ndim == 2:
-        return g.call("Gemm", [x, w, *b], (x.shape[0], n), dtype, transB=int(op.transposed))
+        return g.call("Gemm", [x, w, *b], (x.shape[0], n), x.dtype, transB=int(op.transposed))
     rows = x.reshape((1, *x.shape)) if x.ndim == 1 else x
     y = g.matmul(rows, w.T if op.transposed else w)
     y = y + b[0] if b else y
@@ -153,9 +152,8 @@ def geometry(window: Any) -> dict[str, Any]:
 @partial(in_single, always=False)
 def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     shape = (x.shape[0], w.shape[0], *op.window.places(op, x.shape[2:]))
-    dtype = g.result_type(x, w, *b)
-    operands = [g.cast(v, dtype) for v in (x, w, *b)]
-    return g.call("Conv", operands, shape, dtype, group=op.groups, **geometry(op.window))
+    operands = g.promoted(x, w, *b)
+    return g.call("Conv", operands, shape, operands[0].dtype, group=op.groups, **geometry(op.window))
 
 
 @spells(ops.ConvolutionTranspose)
@@ -166,10 +164,8 @@ def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
     made = [(n - 1) * s + d * (k - 1) + 1 - sum(p) for n, s, d, k, p in zip(
         y.shape[2:], w_.stride, w_.dilation, w_.kernel, w_.padding)]  # fmt: skip
     more = [n - m for n, m in zip(op.size, made)]
-    dtype = g.result_type(y, w)
-    shape = (y.shape[0], w.shape[1] * op.groups, *op.size)
-    operands = [g.cast(v, dtype) for v in (y, w)]
-    return g.call("ConvTranspose", operands, shape, dtype, group=op.groups, output_padding=more, **geometry(op.window))
+    shape, (y, w) = (y.shape[0], w.shape[1] * op.groups, *op.size), g.promoted(y, w)
+    return g.call("ConvTranspose", [y, w], shape, y.dtype, group=op.groups, output_padding=more, **geometry(op.window))
 
 
 @spells(ops.ConvolutionFilter)
@@ -424,8 +420,7 @@ def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, 
     """Write a Scan over the op's steps; for sequences of different lengths, run the op's `forward`, which unrolls."""
     if op.batch_sizes is not None:
         return op.forward(g, a, U, start, *c)
-    dtype = g.result_type(a, U, start, *c)
-    a, U, start, *c = (g.cast(x, dtype) for x in (a, U, start, *c))  # type: ignore[assignment]
+    a, U, start, *c = g.promoted(a, U, start, *c)  # type: ignore[assignment]
 
     def step(states: Sequence[NamedArray], slices: Sequence[NamedArray]) -> Sequence[NamedArray]:
         (s,), (at,) = states, slices
