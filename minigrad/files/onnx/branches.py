@@ -13,7 +13,7 @@ import numpy as np
 from ...api.functions.movement import cat, stack
 from ...engine.methods import Operand
 from ...graph import control
-from .readings import READINGS, constant, ints, is_known, number, reads, require_supported
+from .readings import READINGS, constant, is_known, number, numbers, reads, require_supported
 
 
 @reads("If")
@@ -92,7 +92,7 @@ def split_to_sequence(x: Any, lengths: Any = None, axis: int = 0, keepdims: int 
     if lengths is None:
         parts = [x.narrow(axis, i, 1) for i in range(n)]
         return parts if keepdims else [part.squeeze(axis) for part in parts]
-    each = ints(lengths)
+    each = numbers(lengths)
     if not lengths.ndim:
         each = [min(each[0], n - i) for i in range(0, n, each[0])]
     return [x.narrow(axis, sum(each[:i]), m) for i, m in enumerate(each)]

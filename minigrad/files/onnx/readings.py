@@ -64,11 +64,11 @@ def concrete_array(x: Any) -> Any:
     return x.numpy()
 
 
-def ints(x: Any) -> Any:
-    """A list of integers, from an attribute or an input; None stays None."""
+def numbers(x: Any) -> Any:
+    """A list of numbers, from an attribute or an input; None stays None."""
     if x is None or isinstance(x, list):
         return x
-    return [x] if isinstance(x, int) else [int(n) for n in np.ravel(concrete_array(x))]
+    return [x] if isinstance(x, int) else concrete_array(x).ravel().tolist()
 
 
 def number(x: Any) -> Any:
@@ -180,13 +180,17 @@ READINGS |= {
 
 def reduction(f: Reading, before: Reading = lambda x: x, after: Reading = lambda x: x) -> Reading:
     def reading(x: Any, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
-        along = tuple(ints(axes) or range(x.ndim))
+        along = tuple(numbers(axes) or range(x.ndim))
         x = before(x)
-        if (noop_with_empty_axes and not ints(axes)) or not along:
+        if (noop_with_empty_axes and not numbers(axes)) or not along:
             return after(x)
         return after(f(x, along, keepdims=bool(keepdims)))
 
     return reading
+
+
+def by(method: str) -> Reading:
+    return lambda x, axes, keepdims: getattr(x, method)(axes, keepdims=keepdims)
 
 
 def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
@@ -194,7 +198,7 @@ def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
 
     def reduce_extreme(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
         if 0 not in [n for n in x.shape if isinstance(n, int)]:
-            return getattr(x, method)(axes, keepdims=keepdims)
+            return by(method)(x, axes, keepdims)
         return full(x.shape, 0, x.dtype).sum(axes, keepdims=keepdims).astype(x.dtype) + none(x.dtype)
 
     return reduce_extreme
@@ -211,18 +215,13 @@ def logsumexp(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
     return x.logsumexp(axes, keepdims=keepdims) if 0 not in x.shape else x.exp().sum(axes, keepdims=keepdims).log()
 
 
-def total(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
-    return x.sum(axes, keepdims=keepdims)
-
-
 READINGS |= {
-    "ReduceSum": reduction(total), "ReduceMean": reduction(lambda x, axes, keepdims: x.mean(axes, keepdims=keepdims)),
-    "ReduceProd": reduction(lambda x, axes, keepdims: x.prod(axes, keepdims=keepdims)),
+    "ReduceSum": reduction(by("sum")), "ReduceMean": reduction(by("mean")), "ReduceProd": reduction(by("prod")),
     "ReduceMax": reduction(extreme("amax", lambda d: dtype_limit(d, -1))),
     "ReduceMin": reduction(extreme("amin", lambda d: dtype_limit(d, 1))),
-    "ReduceL1": reduction(total, lambda x: x.abs()), "ReduceL2": reduction(total, lambda x: x * x, lambda y: y.sqrt()),
-    "ReduceLogSum": reduction(total, after=lambda y: y.log()), "ReduceSumSquare": reduction(total, lambda x: x * x),
-    "ReduceLogSumExp": reduction(logsumexp),
+    "ReduceL1": reduction(by("sum"), lambda x: x.abs()), "ReduceSumSquare": reduction(by("sum"), lambda x: x * x),
+    "ReduceL2": reduction(by("sum"), lambda x: x * x, lambda y: y.sqrt()),
+    "ReduceLogSum": reduction(by("sum"), after=lambda y: y.log()), "ReduceLogSumExp": reduction(logsumexp),
 }  # fmt: skip
 
 

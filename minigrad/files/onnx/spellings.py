@@ -109,7 +109,7 @@ def gelu_differential(g: Any, op: Any, t: NamedArray, x: NamedArray) -> Any:
 def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     """Gemm for a matrix, MatMul for other numbers of axes"""
     n = w.shape[0 if op.transposed else 1]
-    x, w, *b = g.promoted(x, w, *b)  # type: ignore[assignment]
+    x, w, *b = g.promoted(x, w, *b)
     if x.ndim == 2:
         return g.call("Gemm", [x, w, *b], (x.shape[0], n), x.dtype, transB=int(op.transposed))
     rows = x.reshape((1, *x.shape)) if x.ndim == 1 else x
@@ -420,7 +420,7 @@ def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, 
     """Write a Scan over the op's steps; for sequences of different lengths, run the op's `forward`, which unrolls."""
     if op.batch_sizes is not None:
         return op.forward(g, a, U, start, *c)
-    a, U, start, *c = g.promoted(a, U, start, *c)  # type: ignore[assignment]
+    a, U, start, *c = g.promoted(a, U, start, *c)
 
     def step(states: Sequence[NamedArray], slices: Sequence[NamedArray]) -> Sequence[NamedArray]:
         (s,), (at,) = states, slices
