@@ -177,12 +177,6 @@ class OnnxNumPy:
         y = self.call(kind, [wide, self.dims(along)], shape, wide.dtype, keepdims=int(keepdims))
         return self.cast(y, np.dtype(dtype))
 
-    def reduced_by(self, f: np.ufunc, x: NamedArray, axis: Any = 0, keepdims: bool = False) -> NamedArray:
-        kinds = {"fmax": "ReduceMax", "maximum": "ReduceMax", "minimum": "ReduceMin", "add": "ReduceSum"}
-        if f.__name__ not in kinds:
-            raise Unrecordable(f"np.{f.__name__}.reduce")
-        return self.reduce(kinds[f.__name__], x, axis, keepdims)
-
     def wide(self, dtype: np.dtype) -> np.dtype:
         """The dtype to compute in: int32 for narrow integers and booleans, else the dtype itself."""
         return np.dtype(np.int32) if dtype.str[1:] in NARROW or dtype.kind == "b" else dtype
@@ -301,9 +295,6 @@ class OnnxNumPy:
         if axes == tuple(range(x.ndim)):
             return x.as_it_is()
         return self.call("Transpose", [x], [x.shape[a] for a in axes], x.dtype, perm=axes)
-
-    def transpose(self, x: NamedArray, axes: Any) -> NamedArray:
-        return x.transpose(axes)
 
     def moveaxis(self, x: Any, source: Any, target: Any) -> Any:
         source, target = (normalize_axis_tuple(axes, x.ndim) for axes in (source, target))
