@@ -34,7 +34,7 @@ from ...engine.core.modes import current, in_mode
 from ...engine.methods import Operand
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
-from . import branches, networks, shapes  # noqa: F401  (these register their readings)
+from . import networks, shapes  # noqa: F401  (these register their readings)
 from .readings import READINGS, is_known
 from .writer import PARAMETERS, dtype_of, element
 
