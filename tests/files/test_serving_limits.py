@@ -25,7 +25,6 @@ import minigrad as mg
 from minigrad.course.cli import main
 from minigrad.files.serving.app import app
 from minigrad.files.serving.batcher import UNCOUNTED, BatchLimits, Budget
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.middleware import host_names
 from minigrad.files.serving.model import Refusal, load_model
 from minigrad.files.serving.repository import Repository
@@ -243,7 +242,7 @@ def test_only_who_calls_the_server_by_its_name_is_answered(client, host, status)
     ("0.0.0.0", ("Models.Example",), "models.example", True), ("127.0.0.1", ("*",), "evil.example", True),
 ])  # fmt: skip
 def test_a_server_has_the_names_of_its_host_and_those_that_are_given(tmp_path, name, more, host, allowed):
-    repository = Repository(saved(tmp_path / "net.mg", 2.0), BatchLimits(), Metrics())
+    repository = Repository(saved(tmp_path / "net.mg", 2.0), BatchLimits())
     asked = completed(ask(app(repository, hosts=host_names(name, more)), host))
     assert asked == (200 if allowed else 400)
 
