@@ -11,5 +11,6 @@ v1, v2        the protocols of TensorFlow Serving and of the Open Inference Prot
 description   the server's OpenAPI document, and a page to try it on
 app, command  the application: paths, limits, errors; the server as a process
 page.html     a page: draw a digit, and the model recognises it
+docs.html     the page to try the server on, around Swagger UI
 write.html    a page for --page: the model continues a text; fill in its alphabet first
 """
