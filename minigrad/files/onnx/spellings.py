@@ -356,9 +356,8 @@ def emit_subgraph(g: Any, name: str, inputs: Sequence[NamedArray], body: Callabl
         return helper.make_graph(nodes, g.writer.fresh(name), given, made), results
 
 
-def subgraph_input(g: Any, like: NamedArray, shape: Any = None) -> Any:
-    """A new input of a subgraph, with the dtype of `like`."""
-    return NamedArray(g, g.writer.fresh("given"), like.shape if shape is None else shape, like.dtype)
+def subgraph_input(g: Any, shape: Any, dtype: Any, name: str = "given") -> Any:
+    return NamedArray(g, g.writer.fresh(name), shape, dtype)
 
 
 def results_of(g: Any, kind: str, inputs: Sequence[str], specs: Any, **attributes: Any) -> Any:
@@ -377,10 +376,8 @@ def cond(g: Any, op: Cond, p: NamedArray, *k: NamedArray) -> Any:
 @spells(While)
 def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
     n = op.carried
-    carries = [subgraph_input(g, x) for x in xs[:n]]
-    turn, going = (
-        NamedArray(g, g.writer.fresh(name), (), dtype) for name, dtype in (("turn", np.int64), ("going", bool))
-    )
+    carries = [subgraph_input(g, x.shape, x.dtype) for x in xs[:n]]
+    turn, going = subgraph_input(g, (), np.int64, "turn"), subgraph_input(g, (), bool, "going")
 
     def body() -> Sequence[NamedArray]:
         ys = g.run(op.body, (*carries, *xs[n:]))
@@ -407,7 +404,8 @@ def emit_scan(
 ) -> Any:  # fmt: skip
     """Scan step(carries, slices) over the first axis of xs; return the final carries, and the other results stacked."""
     n, T = len(carries), xs[0].shape[0]
-    inner, slices = [subgraph_input(g, x) for x in carries], [subgraph_input(g, x, x.shape[1:]) for x in xs]
+    inner = [subgraph_input(g, x.shape, x.dtype) for x in carries]
+    slices = [subgraph_input(g, x.shape[1:], x.dtype) for x in xs]
     graph, ys = emit_subgraph(g, "body", (*inner, *slices), lambda: step(inner, slices))
     specs = [*ys[:n], *(NamedArray(g, y.value, (T, *y.shape), y.dtype) for y in ys[n:])]
     back = {"scan_input_directions": [1] * len(xs), "scan_output_directions": [1] * len(ys[n:])} if reverse else {}
