@@ -23,7 +23,6 @@ import numpy as np
 import minigrad as mg
 from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.command import bind, run_server
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.model import Arrays, Model, load_model
 from minigrad.files.serving.repository import Repository
 
@@ -68,7 +67,7 @@ def by_onnxruntime(path: Path) -> Model:
 
 def child(path: Path, batching: str) -> None:
     read = by_onnxruntime if path.suffix == ".onnx" else load_model
-    repository = Repository(path, BATCHING[batching], Metrics(), read)
+    repository = Repository(path, BATCHING[batching], read)
     asyncio.run(run_server(repository, bind("127.0.0.1", 0), 60.0, lambda told: print(told, flush=True)))
 
 

@@ -10,7 +10,6 @@ import minigrad as mg
 from minigrad.data import digits
 from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.command import configuration
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.repository import Repository
 from tests.browser.conftest import press
 from tests.browser.listening import listening
@@ -38,7 +37,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     mg.save(folder / "digits.mg", trained(), mg.TensorSpec((None, 64), mg.float32))
     mg.save(folder / "names.mg", mg.function(lambda x: x + 1), mg.TensorSpec((None, 5), mg.int64))
-    with listening(configuration(Repository(folder, BatchLimits(), Metrics()), poll=60)) as url:
+    with listening(configuration(Repository(folder, BatchLimits()), poll=60)) as url:
         yield url
 
 

@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 import minigrad as mg
 from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.command import configuration
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.repository import Repository
 from tests.browser.conftest import press
 from tests.browser.listening import listening
@@ -26,7 +25,7 @@ def address(tmp_path_factory):
     mg.save(folder / "next.mg", mg.function(lambda x: after[x]), mg.TensorSpec((None, 8), mg.int64))
     page = files("minigrad.files.serving").joinpath("write.html").read_text("utf-8")
     (folder / "page.html").write_text(page.replace("__LETTERS__", json.dumps(LETTERS)), "utf-8")
-    repository = Repository(folder / "next.mg", BatchLimits(), Metrics())
+    repository = Repository(folder / "next.mg", BatchLimits())
     with listening(configuration(repository, poll=60, page=folder / "page.html")) as url:
         yield url
 

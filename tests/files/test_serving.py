@@ -173,7 +173,7 @@ def test_integers_of_64_bits_keep_every_digit(client):
 
 def test_the_table_of_paths_in_the_docs_is_that_of_the_server(tmp_path):
     table = (ROOT / "docs" / "serving.md").read_text("utf-8").partition("## Paths")[2].partition("Behind NAME")[0]
-    routes = app(Repository(tmp_path, BatchLimits(), Metrics())).routes
+    routes = app(Repository(tmp_path, BatchLimits())).routes
     paths = {("POST" if "POST" in r.methods else "GET", r.path.replace("{name}", "NAME")) for r in routes}
 
     assert {*re.findall(r"`(GET|POST) (/[^`]*)`", table)} == {each for each in paths if "number" not in each[1]}
@@ -439,7 +439,7 @@ def test_connections_are_refused_until_a_model_answers(tmp_path):
 
     path = saved(tmp_path / "net.mg", 2.0)
     with bind("127.0.0.1", 0) as at, pytest.raises(KeyError, match="taken now"):
-        completed(run_server(Repository(path, BatchLimits(), Metrics(), read), at, 1.0, tell))
+        completed(run_server(Repository(path, BatchLimits(), read), at, 1.0, tell))
 
     assert refused == [path]
 

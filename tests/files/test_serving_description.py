@@ -11,7 +11,6 @@ import minigrad as mg
 from minigrad.files.serving.app import app
 from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.description import ANSWERS, paths
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.repository import Repository
 from tests.support.model_server import keep, served, until
 
@@ -40,7 +39,7 @@ def two(token, weight):
 
 def test_every_path_is_described_from_the_table_that_serves_it(client, tmp_path):
     document = client.get("/openapi.json").json()
-    routes = app(Repository(tmp_path, BatchLimits(), Metrics())).routes
+    routes = app(Repository(tmp_path, BatchLimits())).routes
     found = {(method, path) for path, methods in document["paths"].items() for method in methods}
 
     pages = {"/", "/openapi.json", "/docs", "/docs/{file}"}

@@ -24,9 +24,7 @@ import pytest
 import minigrad as mg
 from minigrad.course.cli import main
 from minigrad.files.serving.app import app
-from minigrad.files.serving.batcher import BatchLimits
-from minigrad.files.serving.budget import UNCOUNTED, Budget
-from minigrad.files.serving.metrics import Metrics
+from minigrad.files.serving.batcher import UNCOUNTED, BatchLimits, Budget
 from minigrad.files.serving.middleware import host_names
 from minigrad.files.serving.model import Refusal, load_model
 from minigrad.files.serving.repository import Repository
@@ -89,16 +87,16 @@ def test_bodies_that_never_end_share_one_budget_and_short_requests_are_answered_
 def test_a_budget_counts_what_is_held_and_gives_it_back():
     budget = Budget(10 * UNCOUNTED)
     with budget.share() as first:
-        first.hold(50 * UNCOUNTED)  # alone, one may hold more
+        first(50 * UNCOUNTED)  # alone, one may hold more
         with budget.share() as second:
-            second.hold(UNCOUNTED)
+            second(UNCOUNTED)
             with pytest.raises(Refusal, match="try again later"):
-                second.hold(2 * UNCOUNTED)
-        first.hold(6 * UNCOUNTED)
+                second(2 * UNCOUNTED)
+        first(6 * UNCOUNTED)
         with budget.share() as second:
-            second.hold(6 * UNCOUNTED)
+            second(6 * UNCOUNTED)
             assert budget.left == 0
-            second.hold(2 * UNCOUNTED)
+            second(2 * UNCOUNTED)
             assert budget.left == 4 * UNCOUNTED
 
     assert budget.left == budget.most
@@ -173,7 +171,7 @@ def test_long_json_is_parsed_and_written_in_another_process(client, monkeypatch,
         return function(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr("minigrad.files.serving.worker.to_process.run_sync", noting)
+        patched.setattr("minigrad.files.serving.encodings.to_process.run_sync", noting)
         patched.setattr("signal.signal", lambda *_: None)
         answer = client.post(PREDICT, json={"instances": [[1.5, 2.5]] * length})
 
@@ -244,7 +242,7 @@ def test_only_who_calls_the_server_by_its_name_is_answered(client, host, status)
     ("0.0.0.0", ("Models.Example",), "models.example", True), ("127.0.0.1", ("*",), "evil.example", True),
 ])  # fmt: skip
 def test_a_server_has_the_names_of_its_host_and_those_that_are_given(tmp_path, name, more, host, allowed):
-    repository = Repository(saved(tmp_path / "net.mg", 2.0), BatchLimits(), Metrics())
+    repository = Repository(saved(tmp_path / "net.mg", 2.0), BatchLimits())
     asked = completed(ask(app(repository, hosts=host_names(name, more)), host))
     assert asked == (200 if allowed else 400)
 

@@ -10,7 +10,6 @@ import httpx
 import minigrad as mg
 from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.command import Server, bind, configuration
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.model import load_model
 from minigrad.files.serving.repository import Repository
 
@@ -30,7 +29,7 @@ def saved(path, factor):
 @contextmanager
 def served(root, limits=BatchLimits(), read=load_model, **more):  # noqa: B008  (it is frozen)
     """A client of a server in a thread of this process."""
-    server = Server(configuration(Repository(root, limits, Metrics(), read), poll=0.02, **more))
+    server = Server(configuration(Repository(root, limits, read), poll=0.02, **more))
     with bind("127.0.0.1", 0) as at:
         at.listen()
         thread = threading.Thread(target=server.run, args=([at],))

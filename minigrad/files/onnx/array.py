@@ -105,8 +105,6 @@ class NamedArray(NDArrayOperatorsMixin):
         return None
 
     def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None, **options: Any) -> Any:
-        if method == "reduce":
-            return self.recorder.reduced_by(f, *xs, **options)
         if method != "__call__" or options:
             raise Unrecordable(f"np.{f.__name__}.{method}")
         return self.recorder.ufunc(f, *xs, out=out[0] if out else None)
@@ -149,9 +147,6 @@ class NamedArray(NDArrayOperatorsMixin):
     def take(self, indices: Any, axis: int | None = None) -> NamedArray:
         x = self.reshape((-1,)) if axis is None else self
         return self.recorder.emit_gather(x, self.recorder.as_operand(indices), axis or 0)
-
-    def dot(self, y: NamedArray) -> NamedArray:
-        return self.recorder.matmul(self, y)
 
     sum, prod = reduction("ReduceSum"), reduction("ReduceProd")
     max, min = reduction("ReduceMax"), reduction("ReduceMin")

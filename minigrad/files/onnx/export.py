@@ -36,7 +36,6 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.program.abstract_array import Unrecordable
 from ...graph.function import TracedFunction, is_tensor
 from ...graph.trace import Trace, identifier
-from . import control as control  # registers its spellings
 from .array import NamedArray, is_empty
 from .function import OnnxFunction
 from .quantization import to_qdq
@@ -244,7 +243,8 @@ class Exporting(OnnxNumPy):
                 with suppress(NotImplementedError):
                     return spelling(self, op, *xs)
             if hasattr(op, "decompose"):
-                return self.run(*parts(op, xs))[0]
+                inputs = tuple(Node(Const(i, 1.0), (), Spec(x.shape, x.dtype)) for i, x in enumerate(xs))
+                return self.run(Graph(inputs, (op.decompose(*map(Symbol, inputs)).node,)), xs)[0]
             # Forwards cache tables per array module. Here tables are nodes, so each op gets its own copy of the module.
             y = op.forward(copy(self), *xs)
             return y if isinstance(y, tuple) else self.as_operand(y).as_it_is()
@@ -268,9 +268,3 @@ def empty_result(node: Node, xs: Sequence[Any]) -> Any:
         return None
     with np.errstate(all="ignore"):
         return node.op.forward(np, *(np.zeros(x.shape, x.dtype) for x in xs))
-
-
-def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:
-    """The op's decomposition as a graph, and the operands unchanged."""
-    inputs = tuple(Node(Const(i, 1.0), (), Spec(x.shape, x.dtype)) for i, x in enumerate(xs))
-    return Graph(inputs, (op.decompose(*map(Symbol, inputs)).node,)), xs

@@ -34,7 +34,7 @@ from ...engine.core.modes import current, in_mode
 from ...engine.methods import Operand
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
-from . import branches, networks, shapes  # noqa: F401  (these register their readings)
+from . import networks, shapes  # noqa: F401  (these register their readings)
 from .readings import READINGS, is_known
 from .writer import PARAMETERS, dtype_of, element
 
@@ -232,17 +232,15 @@ class NodeReading(NamedTuple):
             # While tracing, a node whose inputs are all known, such as a shape, is computed and not traced.
             if current.mode.builder is not None and not self.bodies and all(map(is_known, xs)):
                 with in_mode(builder=None, recording=False):
-                    return self.cast_results(xs, self.results(xs, options))
-            return self.cast_results(xs, self.results(xs, options))
+                    ys = self.reading(*xs, **options)
+            else:
+                ys = self.reading(*xs, **options)
+            return self.cast_results(xs, ys if isinstance(ys, tuple) else (ys,))
         except GraphError as reason:
             raise GraphError(f"{self}: {reason}") from reason
         except Exception as error:
             error.add_note(f"in {self} of an ONNX model")
             raise
-
-    def results(self, xs: Sequence[Any], options: dict[str, Any]) -> Sequence[Any]:
-        ys = self.reading(*xs, **options)
-        return ys if isinstance(ys, tuple) else (ys,)
 
     def cast_results(self, xs: Sequence[Any], ys: Sequence[Any]) -> Sequence[Any]:
         """Cast the results to the dtypes of the op's schema, so that readings need not do it."""
@@ -296,13 +294,11 @@ class Reader:
     def steps(
         self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]
     ) -> list[NodeReading]:
-        """The steps that run these nodes, without trailing outputs that nothing reads."""
+        """The steps that run these nodes, whose attributes may refer to `said`, the enclosing function's attributes."""
         used = {*outputs, *read_by(nodes)}
-        return [self.step(drop_unused_outputs(node, used), said) for node in nodes]
+        return [self.step(complete(node, used, said)) for node in nodes]
 
-    def step(self, node: onnx.NodeProto, said: Mapping[str, Any]) -> NodeReading:
-        """The step of one node. `said` holds the enclosing function's attributes, to which the node's may refer."""
-        node = resolve_attributes(node, said)
+    def step(self, node: onnx.NodeProto) -> NodeReading:
         bodies = {a.name: self.body(a.g) for a in node.attribute if a.type == a.GRAPH}
         options = {a.name: value(a) for a in node.attribute if a.name not in bodies and a.name != HINT}
         schema = self.schema(node)
@@ -378,24 +374,14 @@ def read_by(nodes: Iterable[onnx.NodeProto]) -> set[str]:
     return found
 
 
-def drop_unused_outputs(node: onnx.NodeProto, used: set[str]) -> onnx.NodeProto:
-    """The node without its trailing unused results."""
+def complete(node: onnx.NodeProto, used: set[str], said: Mapping[str, Any]) -> onnx.NodeProto:
+    """The node without its trailing unused results, each reference to an attribute replaced by that attribute."""
     n = max((i + 1 for i, name in enumerate(node.output) if name in used), default=1)
-    if n >= len(node.output):
+    if n >= len(node.output) and not any(a.ref_attr_name for a in node.attribute):
         return node
     made = onnx.NodeProto()
     made.CopyFrom(node)
-    del made.output[n:]
-    return made
-
-
-def resolve_attributes(node: onnx.NodeProto, said: Mapping[str, Any]) -> onnx.NodeProto:
-    """The node with each reference to an attribute replaced by that attribute."""
-    if not any(a.ref_attr_name for a in node.attribute):
-        return node
-    made = onnx.NodeProto()
-    made.CopyFrom(node)
-    del made.attribute[:]
+    del made.output[n:], made.attribute[:]
     for a in node.attribute:
         if not a.ref_attr_name or a.ref_attr_name in said:
             made.attribute.append(said.get(a.ref_attr_name, a))
@@ -426,12 +412,12 @@ def value(a: onnx.AttributeProto) -> Any:
     """An attribute as a Python value; an array becomes a tensor."""
     if a.type == a.TENSOR:
         return tensor(a.t)
-    if a.type in (a.STRING, a.STRINGS):
-        texts = [text.decode("utf-8", "replace") for text in (a.strings if a.type == a.STRINGS else [a.s])]
-        return texts if a.type == a.STRINGS else texts[0]
+    if a.type == a.STRING:
+        return a.s.decode("utf-8", "replace")
+    if a.type == a.STRINGS:
+        return [text.decode("utf-8", "replace") for text in a.strings]
     if a.type in (a.INT, a.INTS, a.FLOAT, a.FLOATS):
-        found = helper.get_attribute_value(a)
-        return [*found] if a.type in (a.INTS, a.FLOATS) else found
+        return helper.get_attribute_value(a)
     if a.type == a.TYPE_PROTO:
         return None
     raise GraphError(f"mg.onnx.load cannot read the attribute {a.name}: its type is not supported")

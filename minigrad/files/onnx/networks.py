@@ -18,7 +18,7 @@ from ...api.functions.movement import stack
 from ...engine import ops
 from ...graph import control
 from ...nn import functional as F
-from .readings import READINGS, concrete_array, constant, ints, number, reads, require_supported
+from .readings import READINGS, constant, number, numbers, reads, require_supported
 from .writer import dtype_of
 
 # -- windows ----------------------------------------------------------------------------------------
@@ -116,13 +116,13 @@ def max_unpool(x: Any, i: Any, shape: Any = None, kernel_shape: Any = (), **geom
     y = zeros(prod(size), dtype=x.dtype).scatter(0, i.reshape(-1), x.reshape(-1)).reshape(*size)
     if shape is None:
         return y
-    return F.pad(y, [w for m, k in reversed([*zip(size, ints(shape))]) for w in (0, k - m)])
+    return F.pad(y, [w for m, k in reversed([*zip(size, numbers(shape))]) for w in (0, k - m)])
 
 
 @reads("Col2Im")
 def col2im(x: Any, image_shape: Any, block_shape: Any, **geometry: Any) -> Any:
     """Add windows into an image: a transposed convolution in which each tap is a channel that writes one pixel."""
-    size, kernel = tuple(ints(image_shape)), tuple(ints(block_shape))
+    size, kernel = tuple(numbers(image_shape)), tuple(numbers(block_shape))
     taps, seen = prod(kernel), window(x, kernel, **geometry)
     C = x.shape[1] // taps
     stamps = constant(np.tile(np.eye(taps).reshape(taps, 1, *kernel), (C, 1, *[1] * len(size))), x.dtype)
@@ -210,20 +210,21 @@ def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = No
 
 def activation(names: Any, alphas: Any, betas: Any, usual: Sequence[str]) -> Any:
     """The activation functions with these names, alphas and betas: all of the first direction, then of the second."""
-    alphas, betas = list(alphas or []), list(betas or [])
+    given = {"alpha": [*(alphas or [])], "beta": [*(betas or [])]}
 
-    def function(name: str) -> Any:
-        reading = READINGS[name]
-        slots = {"LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Elu": (1.0,), "HardSigmoid": (0.2, 0.5)}
-        pairs = zip(("alpha", "beta"), slots.get(name, ()), (alphas, betas))
-        return partial(reading, **{word: rest.pop(0) if rest else usual for word, usual, rest in pairs})
+    def function(kind: str, *slots: str) -> Any:
+        return partial(READINGS[kind], **{slot: given[slot].pop(0) for slot in slots if given[slot]})
 
-    kinds = {kind.lower(): kind for kind in KINDS}
-    require_supported(all(name.lower() in kinds for name in names or usual), f"the activations {names}")
-    return [function(kinds[name.lower()]) for name in (names or usual)]
+    asked = [name.lower() for name in names or usual]
+    require_supported(all(name in KINDS for name in asked), f"the activations {names}")
+    return [function(*KINDS[name]) for name in asked]
 
 
-KINDS = ["Relu", "Tanh", "Sigmoid", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Elu", "Softsign", "Softplus"]
+KINDS = (
+    {name.lower(): (name,) for name in ("Relu", "Tanh", "Sigmoid", "Softsign", "Softplus")}
+    | {name.lower(): (name, "alpha") for name in ("LeakyRelu", "ThresholdedRelu", "Elu")}
+    | {"hardsigmoid": ("HardSigmoid", "alpha", "beta")}
+)  # name → its reading, and the numbers that it takes
 
 
 def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[..., Any]) -> Callable[..., Any]:
@@ -325,9 +326,9 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
     place = coordinate_transformation_mode or ("asymmetric" if old else "half_pixel")
     rounding = nearest_mode or ("floor" if old else "round_prefer_floor")
     along = [a % x.ndim for a in axes or range(x.ndim)]
-    corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, concrete_array(roi))]
+    corners = [] if roi is None or place != "tf_crop_and_resize" else numbers(roi)
     lengths = [x.shape[a] for a in along]
-    wished, factors = target_lengths(lengths, floats(scales), sizes, keep_aspect_ratio_policy)
+    wished, factors = target_lengths(lengths, numbers(scales), sizes, keep_aspect_ratio_policy)
     outside: Any = False
     for i, (axis, n, m, factor) in enumerate(zip(along, lengths, wished, factors)):
         if n == m and factor == 1 and not corners:
@@ -342,19 +343,15 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
     return x.where(~outside, extrapolation_value) if corners else x
 
 
-def target_lengths(lengths: Sequence[int], scales: list[float], sizes: Any, policy: str) -> tuple[Any, list[float]]:
+def target_lengths(lengths: Sequence[int], scales: Any, sizes: Any, policy: str) -> tuple[Any, list[float]]:
     """The output lengths of a Resize and its scale factors, from its scales, or from its sizes and policy."""
     if scales:
         return [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, scales)], scales  # as onnx infers shapes
-    factors = [m / n for m, n in zip(ints(sizes), lengths)]
+    factors = [m / n for m, n in zip(numbers(sizes), lengths)]
     if policy == "stretch":
-        return ints(sizes), factors
+        return numbers(sizes), factors
     factor = (min if policy == "not_larger" else max)(factors)
     return [floor(factor * n + 0.5) for n in lengths], [factor] * len(lengths)
-
-
-def floats(x: Any) -> list[float]:
-    return [] if x is None else x if isinstance(x, list) else [*map(float, np.ravel(concrete_array(x)))]
 
 
 def resize_coordinates(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
@@ -419,7 +416,7 @@ def cubic(t: Any, a: float) -> Any:
 @reads("AffineGrid")
 def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
     """Replaces the standard's function body, which drops the batch axis of a batch of one."""
-    return F.affine_grid(theta, ints(size), bool(align_corners))
+    return F.affine_grid(theta, numbers(size), bool(align_corners))
 
 
 @reads("GridSample")

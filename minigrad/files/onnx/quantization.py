@@ -68,17 +68,9 @@ class QDQLayer(QuantizedLayer):
                             is not int32, ONNX Runtime computes a last layer in floats
     """
 
-    input_scale: Any
-    input_zero_point: Any
-    weight_int: Any
-    weight_scale: Any
-    weight_zero_point: Any
-    bias_int: Any
-    bias_scale: Any
-
     @classmethod
     def from_layer(cls, layer: Any) -> Any:
-        made = cls.__new__(cls)
+        made: Any = cls.__new__(cls)
         vars(made).update(vars(layer))
         made.register_buffer("input_zero_point", layer.input_zero_point.astype(layer.quantize[2]))
         made.register_buffer("weight_zero_point", layer.weight_zero_point.astype(layer.weight_int.dtype))
@@ -88,7 +80,7 @@ class QDQLayer(QuantizedLayer):
             made.register_buffer("bias_int", (b.astype(np.float64) / made.bias_scale).round().astype(np.int32))
         return made
 
-    def forward(self, input: Any) -> Any:
+    def forward(self: Any, input: Any) -> Any:
         x, (low, high, dtype) = floating(input), self.quantize
         s, z = self.input_scale, self.input_zero_point
         with in_mode(autocast=None):

@@ -3,8 +3,8 @@
 A reading takes a node's inputs (None if omitted) and its attributes by name. A value that is an attribute in older
 opsets and an input in newer ones has one parameter, so most readings serve every opset. `version` is the opset in which
 the op last changed, `outputs` the number of results that are used. Results may have any dtype: function.py casts them
-to the dtype in the op's schema. Elementwise ops, reductions and products are in this module, the others in shapes.py,
-branches.py and networks.py.
+to the dtype in the op's schema. Elementwise ops, reductions, products, control flow and sequences are in this module,
+the others in shapes.py and networks.py.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from operator import pow as power
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from ...api.functions.algebra import einsum
 from ...api.functions.creation import full
-from ...api.functions.movement import cat
+from ...api.functions.movement import cat, stack
 from ...engine.base.dtypes import kind
 from ...engine.base.errors import GraphError
+from ...engine.methods import Operand
 from ...engine.tensor.tensor import Tensor
+from ...graph import control
 from ...nn import functional as F
 from .writer import dtype_of
 
 Reading = Callable[..., Any]
 READINGS: dict[str, Reading] = {}
 SELU = 1.67326319217681884765625, 1.05070102214813232421875  # α and γ, as the standard has them
-TYPES = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "UINT16": 4, "INT16": 5, "INT32": 6, "INT64": 7, "BOOL": 9, "FLOAT16": 10,
-         "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # before opset 6, Cast names the dtype  # fmt: skip
 
 
 def reads(*names: str) -> Callable[[Reading], Reading]:
@@ -64,11 +65,11 @@ def concrete_array(x: Any) -> Any:
     return x.numpy()
 
 
-def ints(x: Any) -> Any:
-    """A list of integers, from an attribute or an input; None stays None."""
+def numbers(x: Any) -> Any:
+    """A list of numbers, from an attribute or an input; None stays None."""
     if x is None or isinstance(x, list):
         return x
-    return [x] if isinstance(x, int) else [int(n) for n in np.ravel(concrete_array(x))]
+    return [x] if isinstance(x, int) else concrete_array(x).ravel().tolist()
 
 
 def number(x: Any) -> Any:
@@ -128,7 +129,8 @@ def shift(x: Any, y: Any, direction: str) -> Any:
 
 
 def cast(x: Any, to: Any, saturate: int = 1, round_mode: Any = None) -> Any:
-    return x.astype(dtype_of(to if isinstance(to, int) else TYPES[to], "the result"))
+    """Before opset 6, `to` is the name of a dtype."""
+    return x.astype(dtype_of(to if isinstance(to, int) else TensorProto.DataType.Value(to), "the result"))
 
 
 def infinite(x: Any, detect_negative: int = 1, detect_positive: int = 1) -> Any:
@@ -180,13 +182,17 @@ READINGS |= {
 
 def reduction(f: Reading, before: Reading = lambda x: x, after: Reading = lambda x: x) -> Reading:
     def reading(x: Any, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
-        along = tuple(ints(axes) or range(x.ndim))
+        along = tuple(numbers(axes) or range(x.ndim))
         x = before(x)
-        if (noop_with_empty_axes and not ints(axes)) or not along:
+        if (noop_with_empty_axes and not numbers(axes)) or not along:
             return after(x)
         return after(f(x, along, keepdims=bool(keepdims)))
 
     return reading
+
+
+def by(method: str) -> Reading:
+    return lambda x, axes, keepdims: getattr(x, method)(axes, keepdims=keepdims)
 
 
 def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
@@ -194,7 +200,7 @@ def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
 
     def reduce_extreme(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
         if 0 not in [n for n in x.shape if isinstance(n, int)]:
-            return getattr(x, method)(axes, keepdims=keepdims)
+            return by(method)(x, axes, keepdims)
         return full(x.shape, 0, x.dtype).sum(axes, keepdims=keepdims).astype(x.dtype) + none(x.dtype)
 
     return reduce_extreme
@@ -211,18 +217,13 @@ def logsumexp(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
     return x.logsumexp(axes, keepdims=keepdims) if 0 not in x.shape else x.exp().sum(axes, keepdims=keepdims).log()
 
 
-def total(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
-    return x.sum(axes, keepdims=keepdims)
-
-
 READINGS |= {
-    "ReduceSum": reduction(total), "ReduceMean": reduction(lambda x, axes, keepdims: x.mean(axes, keepdims=keepdims)),
-    "ReduceProd": reduction(lambda x, axes, keepdims: x.prod(axes, keepdims=keepdims)),
+    "ReduceSum": reduction(by("sum")), "ReduceMean": reduction(by("mean")), "ReduceProd": reduction(by("prod")),
     "ReduceMax": reduction(extreme("amax", lambda d: dtype_limit(d, -1))),
     "ReduceMin": reduction(extreme("amin", lambda d: dtype_limit(d, 1))),
-    "ReduceL1": reduction(total, lambda x: x.abs()), "ReduceL2": reduction(total, lambda x: x * x, lambda y: y.sqrt()),
-    "ReduceLogSum": reduction(total, after=lambda y: y.log()), "ReduceSumSquare": reduction(total, lambda x: x * x),
-    "ReduceLogSumExp": reduction(logsumexp),
+    "ReduceL1": reduction(by("sum"), lambda x: x.abs()), "ReduceSumSquare": reduction(by("sum"), lambda x: x * x),
+    "ReduceL2": reduction(by("sum"), lambda x: x * x, lambda y: y.sqrt()),
+    "ReduceLogSum": reduction(by("sum"), after=lambda y: y.log()), "ReduceLogSumExp": reduction(logsumexp),
 }  # fmt: skip
 
 
@@ -290,3 +291,100 @@ def gemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 1.0, t
 
 
 READINGS |= {"MatMul": lambda a, b: a @ b, "Einsum": lambda *xs, equation: einsum(equation.replace(" ", ""), *xs)}
+
+
+# -- control flow: if a condition is known, Python runs the branch; if not, it is an op, as with mg.cond --
+
+
+@reads("If")
+def branch(condition: Any, then_branch: Any, else_branch: Any) -> Any:
+    if is_known(condition):
+        return then_branch() if number(condition) else else_branch()
+    return tuple(control.cond(condition.reshape(()), then_branch, else_branch))
+
+
+@reads("Loop")
+def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> Any:
+    """Run the body in turns. Returns the final states, then for each other output its values in all turns, stacked."""
+    n = len(states)
+    going = constant(True) if going is None else going
+    if not all(map(is_known, (most, going, *states))) and outputs <= n and all(isinstance(x, Operand) for x in states):
+        return traced_loop(most, going, states, body)
+    turn = 0
+    stacks: list[list[Any]] = [[] for _ in range(outputs - n)]
+    while (most is None or turn < number(most)) and number(going):
+        going, *ys = body(constant(turn), going, *states)
+        states, turn = tuple(ys[:n]), turn + 1
+        for rows, y in zip(stacks, ys[n:]):
+            rows.append(y)
+    require_supported(all(stacks), "a loop of no turns with stacked outputs")
+    return (*states, *map(stack, stacks))
+
+
+def traced_loop(most: Any, going: Any, states: Sequence[Any], body: Any) -> Any:
+    """Trace a while loop; the first result of the body says whether to go on."""
+
+    def test(turn: Any, going: Any, *_: Any) -> Any:
+        return going if most is None else going & (turn < most.reshape(()))
+
+    def step(turn: Any, going: Any, *states: Any) -> Any:
+        going, *ys = body(turn, going, *states)
+        return (turn + 1, going.reshape(()), *ys[: len(states)])
+
+    return tuple(control.while_loop(test, step, (constant(0), going.reshape(()), *states))[2:])
+
+
+@reads("Scan")
+def scan(*xs: Any, body: Any, num_scan_inputs: int, scan_input_axes: Any = None, scan_input_directions: Any = None,
+         scan_output_axes: Any = None, scan_output_directions: Any = None, version: int = 9) -> Any:  # fmt: skip
+    require_supported(version >= 9, "a scan of opset 8, over a batch,")
+    n = len(xs) - num_scan_inputs
+    rows = [x.movedim(a, 0) for x, a in zip(xs[n:], scan_input_axes or [0] * num_scan_inputs)]
+    rows = [x.flip(0) if back else x for x, back in zip(rows, scan_input_directions or [0] * num_scan_inputs)]
+
+    def step(states: Any, slices: Any) -> Any:
+        ys = body(*states, *slices)
+        return tuple(ys[:n]), tuple(ys[n:])
+
+    states, stacks = control.scan(step, tuple(xs[:n]), tuple(rows))
+    stacks = [y.flip(0) if back else y for y, back in zip(stacks, scan_output_directions or [0] * len(stacks))]
+    return (*states, *(y.movedim(0, a) for y, a in zip(stacks, scan_output_axes or [0] * len(stacks))))
+
+
+# -- sequences and optional values: lists, and None -------------------------------------------------
+
+
+@reads("SequenceInsert")
+def sequence_insert(sequence: Any, x: Any, i: Any = None) -> Any:
+    at = len(sequence) if i is None else number(i)
+    return [*sequence[:at], x, *sequence[at:]]
+
+
+@reads("SequenceErase")
+def sequence_erase(sequence: Any, i: Any = None) -> Any:
+    at = (-1 if i is None else number(i)) % len(sequence)
+    return [*sequence[:at], *sequence[at + 1 :]]
+
+
+@reads("SplitToSequence")
+def split_to_sequence(x: Any, lengths: Any = None, axis: int = 0, keepdims: int = 1) -> Any:
+    n = x.shape[axis]
+    if lengths is None:
+        parts = [x.narrow(axis, i, 1) for i in range(n)]
+        return parts if keepdims else [part.squeeze(axis) for part in parts]
+    each = numbers(lengths)
+    if not lengths.ndim:
+        each = [min(each[0], n - i) for i in range(0, n, each[0])]
+    return [x.narrow(axis, sum(each[:i]), m) for i, m in enumerate(each)]
+
+
+READINGS |= {
+    "SequenceEmpty": lambda dtype=None: [],
+    "SequenceConstruct": lambda *xs: [*xs],
+    "SequenceAt": lambda sequence, i: sequence[number(i)],
+    "SequenceLength": lambda sequence: constant(len(sequence), np.int64),
+    "ConcatFromSequence": lambda xs, axis, new_axis=0: stack(xs, axis) if new_axis else cat(xs, axis),
+    "Optional": lambda x=None, type=None: x,
+    "OptionalHasElement": lambda x=None: constant(x is not None),
+    "OptionalGetElement": lambda x: x,
+}  # fmt: skip

@@ -13,6 +13,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...engine.base.dimension import Formula, Length, clamped, divided, is_unknown, require_known, unwrap_dimension
 from ...engine.base.spec import Spec, broadcast_shape
@@ -130,7 +131,7 @@ class OnnxNumPy:
         return shape
 
     def where(self, c: Any, x: Any, y: Any) -> NamedArray:
-        dtype = np.result_type(*(v.dtype if isinstance(v, NamedArray) else v for v in (x, y)))
+        dtype = self.result_type(x, y)
         x, y = (self.cast(self.cast(self.as_operand(v, dtype), dtype), self.wide(dtype)) for v in (x, y))
         c = self.as_operand(c, bool)
         return self.cast(self.call("Where", (c, x, y), self.broadcast_of(c, x, y), x.dtype), dtype)
@@ -176,12 +177,6 @@ class OnnxNumPy:
         y = self.call(kind, [wide, self.dims(along)], shape, wide.dtype, keepdims=int(keepdims))
         return self.cast(y, np.dtype(dtype))
 
-    def reduced_by(self, f: np.ufunc, x: NamedArray, axis: Any = 0, keepdims: bool = False) -> NamedArray:
-        kinds = {"fmax": "ReduceMax", "maximum": "ReduceMax", "minimum": "ReduceMin", "add": "ReduceSum"}
-        if f.__name__ not in kinds:
-            raise Unrecordable(f"np.{f.__name__}.reduce")
-        return self.reduce(kinds[f.__name__], x, axis, keepdims)
-
     def wide(self, dtype: np.dtype) -> np.dtype:
         """The dtype to compute in: int32 for narrow integers and booleans, else the dtype itself."""
         return np.dtype(np.int32) if dtype.str[1:] in NARROW or dtype.kind == "b" else dtype
@@ -210,13 +205,12 @@ class OnnxNumPy:
     # -- products ---------------------------------------------------------------------------------
 
     def matmul(self, x: Any, y: Any, out: Any = None) -> NamedArray:
-        x, y = self.as_operand(x), self.as_operand(y)
-        dtype = np.result_type(x.dtype, y.dtype)
+        x, y = self.promoted(x, y)
         batch = broadcast_shape(x.shape[:-2], y.shape[:-2])
         if min(x.ndim, y.ndim) < 2 or batch is None:
             raise Unrecordable("a product of a vector")
         shape = (*batch, x.shape[-2], y.shape[-1])
-        z = self.call("MatMul", [self.cast(x, dtype), self.cast(y, dtype)], shape, dtype)
+        z = self.call("MatMul", [x, y], shape, x.dtype)
         return z if out is None else out.write(z)
 
     dot = matmul
@@ -227,10 +221,9 @@ class OnnxNumPy:
         letters, *others = left.split(",")
         if {*others} - {letters} or len({*letters}) < len(letters) or [c for c in letters if c in right] != [*right]:
             raise Unrecordable(f"einsum {text}")
-        dtype = np.result_type(*(x.dtype for x in xs))
-        x, *more = (self.cast(x, dtype) for x in xs)
+        x, *more = self.promoted(*xs)
         axes = tuple(a for a, c in enumerate(letters) if c not in right)
-        return self.reduce("ReduceSum", reduce(mul, more, x), axes, dtype=dtype)
+        return self.reduce("ReduceSum", reduce(mul, more, x), axes, dtype=x.dtype)
 
     # -- making arrays ----------------------------------------------------------------------------
 
@@ -279,6 +272,11 @@ class OnnxNumPy:
     def result_type(self, *xs: Any) -> Any:
         return np.result_type(*(x.dtype if isinstance(x, NamedArray) else x for x in xs))
 
+    def promoted(self, *xs: Any) -> list[NamedArray]:
+        """The operands, cast to their common dtype."""
+        arrays = [self.as_operand(x) for x in xs]
+        return [self.cast(x, self.result_type(*arrays)) for x in arrays]
+
     def may_share_memory(self, x: Any, y: Any) -> bool:
         return True
 
@@ -298,25 +296,22 @@ class OnnxNumPy:
             return x.as_it_is()
         return self.call("Transpose", [x], [x.shape[a] for a in axes], x.dtype, perm=axes)
 
-    def transpose(self, x: NamedArray, axes: Any) -> NamedArray:
-        return x.transpose(axes)
-
-    def moveaxis(self, x: NamedArray, source: int, target: int) -> NamedArray:
-        axes = [a for a in range(x.ndim) if a != source % x.ndim]
-        axes.insert(target % x.ndim, source % x.ndim)
-        return x.transpose(axes)
+    def moveaxis(self, x: Any, source: Any, target: Any) -> Any:
+        source, target = (normalize_axis_tuple(axes, x.ndim) for axes in (source, target))
+        order = [a for a in range(x.ndim) if a not in source]
+        for there, axis in sorted(zip(target, source)):
+            order.insert(there, axis)
+        return x.transpose(order)
 
     def broadcast_to(self, x: Any, shape: tuple[Any, ...]) -> NamedArray:
         x = self.as_operand(x)
         return x.as_it_is() if x.shape == tuple(shape) else self.call("Expand", [x, self.dims(shape)], shape, x.dtype)
 
     def concatenate(self, xs: Sequence[Any], axis: int = 0) -> NamedArray:
-        dtype = self.result_type(*xs)
-        arrays = [self.as_operand(x) for x in xs]
+        arrays = self.promoted(*xs)
         shape = list(arrays[0].shape)
         shape[axis] = sum(x.shape[axis] for x in arrays)
-        full = [self.cast(x, dtype) for x in arrays if not is_empty(x.shape)]
-        return self.call("Concat", full, shape, dtype, axis=axis)
+        return self.call("Concat", [x for x in arrays if not is_empty(x.shape)], shape, arrays[0].dtype, axis=axis)
 
     def stack(self, xs: Sequence[NamedArray], axis: int = 0) -> NamedArray:
         return self.concatenate([x[(*(slice(None),) * axis, None)] for x in xs], axis)
@@ -416,12 +411,11 @@ class OnnxNumPy:
         x = self.emit_slice(x, basic)
         if len(arrays) == 1:
             return self.emit_gather(x, arrays[0], axes[0])
-        index, front, rest = self.indices(arrays), self.axes_first(x, axes), [a for a in range(x.ndim) if a not in axes]
+        index, front = self.indices(arrays), self.moveaxis(x, axes, range(len(axes)))
         chosen = index.shape[:-1]
-        y = self.call("GatherND", [front, index], (*chosen, *(x.shape[a] for a in rest)), x.dtype)
+        y = self.call("GatherND", [front, index], (*chosen, *front.shape[len(axes) :]), x.dtype)
         where = axes[0] if together else 0
-        order = [*range(len(chosen), len(chosen) + where), *range(len(chosen)), *range(len(chosen) + where, y.ndim)]
-        return y.transpose(order)
+        return self.moveaxis(y, range(len(chosen)), range(where, where + len(chosen)))  # type: ignore[no-any-return]
 
     def emit_gather(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
         shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
@@ -438,25 +432,21 @@ class OnnxNumPy:
     def as_int64(self, index: NamedArray) -> NamedArray:
         return self.cast(index, np.dtype(np.int64))
 
-    def axes_first(self, x: NamedArray, axes: Sequence[int]) -> NamedArray:
-        """x with these axes first."""
-        return x.transpose([*axes, *(a for a in range(x.ndim) if a not in axes)])
-
     def assign(self, x: NamedArray, parts: tuple[Any, ...], value: Any, adds: bool = False) -> None:
         """x[parts] = value, or += if `adds`, which adds to a repeated position each time. In an assignment, the last
         value must win, which ONNX does not guarantee, so the last index of each position is found first.
         """
         basic, arrays, axes, together = self.split_index(x, parts)
         seen = x.make_view(lambda a: a[basic] if isinstance(a, np.ndarray) else self.emit_slice(a, basic))
-        index, front = self.indices(arrays), self.axes_first(seen.as_it_is(), axes)
+        index, first = self.indices(arrays), range(len(axes))
+        front = self.moveaxis(seen.as_it_is(), axes, first)
         if is_empty(index.shape):
             return
         chosen, rest = index.shape[:-1], front.shape[len(axes) :]
         where = axes[0] if together else 0
         shape = (*rest[:where], *chosen, *rest[where:])
-        n = len(chosen)
-        order = [*range(where, where + n), *range(where), *range(where + n, len(shape))]
-        rows = self.broadcast_to(self.as_operand(value, x.dtype).astype(x.dtype), shape).transpose(order)
+        rows = self.broadcast_to(self.as_operand(value, x.dtype).astype(x.dtype), shape)
+        rows = self.moveaxis(rows, range(where, where + len(chosen)), range(len(chosen)))
         if adds:
             y = self.call("ScatterND", [front, index, rows], front.shape, x.dtype, reduction="add")
         else:
@@ -464,7 +454,7 @@ class OnnxNumPy:
             written = self.emit_gather(rows.reshape((prod(chosen), *rest)), self.maximum(last, 0), 0)
             named = (last >= 0).reshape((*last.shape, *(1,) * len(rest)))
             y = self.where(named, written, front)
-        seen.write(y.transpose(np.argsort([*axes, *(a for a in range(seen.ndim) if a not in axes)]).tolist()))
+        seen.write(self.moveaxis(y, first, axes))
 
     def last(self, shape: Sequence[Any], index: NamedArray) -> NamedArray:
         """For each position of an array of this shape, the number of the last index that points to it, or −1."""
@@ -478,21 +468,21 @@ class OnnxNumPy:
         rest, n = [x.shape[a] for a in still], 2 ** len(still)  # pretend that unknown lengths are 2
         shape = [2 if a in still else length for a, length in enumerate(x.shape)]
         numbers = np.arange(prod(shape)).reshape(shape)
-        whole = self.axes_last(numbers, still).reshape(-1, n)
+        whole = self.moveaxis(numbers, still, last(still)).reshape(-1, n)
         fits = rest == [part.shape[a] for a in there]
-        rows = self.axes_last(look(numbers), there).reshape(-1, n) if fits else whole[:1]
+        rows = self.moveaxis(look(numbers), there, last(there)).reshape(-1, n) if fits else whole[:1]
         if not fits or (rows - rows[:, :1] != whole[:1]).any():
             raise Unrecordable("it edits a part of an axis of unknown length")
         if not len(rows):
             return x
         number = np.searchsorted(whole[:, 0], rows[:, 0])  # row numbers; a row spans the axes of unknown length
-        front = self.emit_reshape(self.axes_last(x, still), (len(whole), *rest))
-        value = self.emit_reshape(self.axes_last(part, there), (len(rows), *rest))
+        behind = self.moveaxis(x, still, last(still))
+        front = self.emit_reshape(behind, (len(whole), *rest))
+        value = self.emit_reshape(self.moveaxis(part, there, last(there)), (len(rows), *rest))
         y = self.call("ScatterND", [front, self.as_operand(number[:, None]), value], front.shape, x.dtype)
-        order = [*(a for a in range(x.ndim) if a not in still), *still]
-        y = self.emit_reshape(y, [x.shape[a] for a in order])
-        return self.emit_transpose(y, tuple(np.argsort(order).tolist()))
+        return self.moveaxis(self.emit_reshape(y, behind.shape), last(still), still)  # type: ignore[no-any-return]
 
-    def axes_last(self, x: Any, axes: Sequence[int]) -> Any:
-        """x with these axes last."""
-        return x.transpose([*(a for a in range(x.ndim) if a not in axes), *axes])
+
+def last(axes: Sequence[int]) -> range:
+    """The last places for as many axes."""
+    return range(-len(axes), 0)

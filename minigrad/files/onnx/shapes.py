@@ -10,7 +10,7 @@ import numpy as np
 from ...api.functions.creation import full
 from ...api.functions.movement import broadcast_shapes, cat
 from ...nn import functional as F
-from .readings import READINGS, cast, concrete_array, constant, ints, number, reads, require_supported
+from .readings import READINGS, cast, concrete_array, constant, number, numbers, reads, require_supported
 
 
 def shape_of(x: Any, start: int = 0, end: Any = None) -> Any:
@@ -29,12 +29,12 @@ def constant_value(value: Any = None, value_float: Any = None, value_floats: Any
 
 @reads("Reshape")
 def reshape_to(x: Any, shape: Any, allowzero: int = 0) -> Any:
-    return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(ints(shape))))
+    return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(numbers(shape))))
 
 
 @reads("Squeeze")
 def squeeze_axes(x: Any, axes: Any = None) -> Any:
-    axes = ints(axes)
+    axes = numbers(axes)
     gone = {a % x.ndim for a in axes} if axes is not None else {a for a, n in enumerate(x.shape) if n == 1}
     require_supported(all(x.shape[a] == 1 for a in gone), f"squeezing an axis of {x.spec} whose length is not 1")
     return x.reshape(*(n for a, n in enumerate(x.shape) if a not in gone))
@@ -42,17 +42,17 @@ def squeeze_axes(x: Any, axes: Any = None) -> Any:
 
 @reads("Unsqueeze")
 def unsqueeze_axes(x: Any, axes: Any) -> Any:
-    rest, ndim = iter(x.shape), x.ndim + len(ints(axes))
-    new = {a % ndim for a in ints(axes)}
+    rest, ndim = iter(x.shape), x.ndim + len(numbers(axes))
+    new = {a % ndim for a in numbers(axes)}
     return x.reshape(*(1 if a in new else next(rest) for a in range(ndim)))
 
 
 @reads("Slice")
 def slice_axes(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-    starts, ends = ints(starts), ints(ends)
-    axes = range(len(starts)) if axes is None else ints(axes)
+    starts, ends = numbers(starts), numbers(ends)
+    axes = range(len(starts)) if axes is None else numbers(axes)
     parts = [slice(None)] * x.ndim
-    for start, end, axis, step in zip(starts, ends, axes, ints(steps) or [1] * len(starts)):
+    for start, end, axis, step in zip(starts, ends, axes, numbers(steps) or [1] * len(starts)):
         low, high, step = slice(start, end, step).indices(x.shape[axis])
         parts[axis] = slice(low, None if high < 0 else high, step)
     return x[tuple(parts)]
@@ -62,7 +62,7 @@ def slice_axes(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = No
 def split(x: Any, split: Any = None, axis: int = 0, num_outputs: Any = None, outputs: int = 1) -> Any:
     n, parts = x.shape[axis], num_outputs or outputs
     each = -(-n // parts)
-    lengths = ints(split) or [min(each, max(n - i * each, 0)) for i in range(parts)]
+    lengths = numbers(split) or [min(each, max(n - i * each, 0)) for i in range(parts)]
     require_supported(sum(lengths) == n, f"a split of {n} into {lengths}")
     return tuple(x.narrow(axis, sum(lengths[:i]), m) for i, m in enumerate(lengths))
 
@@ -70,7 +70,7 @@ def split(x: Any, split: Any = None, axis: int = 0, num_outputs: Any = None, out
 @reads("Pad")
 def pad_axes(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode: str = "constant",
            paddings: Any = None) -> Any:  # fmt: skip
-    widths, axes = ints(paddings if pads is None else pads), ints(axes) or [*range(x.ndim)]
+    widths, axes = numbers(paddings if pads is None else pads), numbers(axes) or [*range(x.ndim)]
     pairs = dict.fromkeys(range(x.ndim), (0, 0))
     pairs |= {a % x.ndim: (widths[i], widths[i + len(axes)]) for i, a in enumerate(axes)}
     flat = [n for a in reversed(range(x.ndim)) for n in pairs[a]]
@@ -83,26 +83,18 @@ def pad_axes(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode:
 def tile_axes(x: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is not None:  # opset 1: `repeats` is one number, for this axis only
         return cat([x] * number(repeats), number(axis))
-    return x.repeat(*ints(repeats))
+    return x.repeat(*numbers(repeats))
 
 
 @reads("DepthToSpace")
 def depth_to_space(x: Any, blocksize: int, mode: str = "DCR") -> Any:
-    if mode == "CRD":
-        return F.pixel_shuffle(x, blocksize)
-    N, C, H, W = x.shape
-    r = blocksize
-    x = x.reshape(N, r, r, C // (r * r), H, W)
-    return x.permute(0, 3, 4, 1, 5, 2).reshape(N, C // (r * r), H * r, W * r)
+    return F.pixel_shuffle(x if mode == "CRD" else F.channel_shuffle(x, blocksize**2), blocksize)
 
 
 @reads("SpaceToDepth")
 def space_to_depth(x: Any, blocksize: int, mode: str = "DCR") -> Any:
-    if mode == "CRD":
-        return F.pixel_unshuffle(x, blocksize)
-    N, C, H, W = x.shape
-    r = blocksize
-    return x.reshape(N, C, H // r, r, W // r, r).permute(0, 3, 5, 1, 2, 4).reshape(N, C * r * r, H // r, W // r)
+    y = F.pixel_unshuffle(x, blocksize)
+    return y if mode == "CRD" else F.channel_shuffle(y, x.shape[1])
 
 
 @reads("EyeLike")
@@ -114,7 +106,7 @@ def eye_like(x: Any, dtype: Any = None, k: int = 0) -> Any:
 @reads("ConstantOfShape")
 def constant_of_shape(shape: Any, value: Any = None) -> Any:
     fill, dtype = (0.0, np.float32) if value is None else (number(value), value.dtype)
-    return full(tuple(ints(shape)), fill, dtype)
+    return full(tuple(numbers(shape)), fill, dtype)
 
 
 @reads("Range")
@@ -131,7 +123,7 @@ def flatten_to_matrix(x: Any, axis: int = 1) -> Any:
 READINGS |= {
     "Shape": shape_of,
     "Size": lambda x: constant(prod(x.shape), np.int64),
-    "Expand": lambda x, shape: x.expand(*broadcast_shapes(x.shape, tuple(ints(shape)))),
+    "Expand": lambda x, shape: x.expand(*broadcast_shapes(x.shape, tuple(numbers(shape)))),
     "Transpose": lambda x, perm=None: x.permute(*(perm or reversed(range(x.ndim)))) if x.ndim else x,
     "Concat": lambda *xs, axis=1: cat(xs, axis),
     "Trilu": lambda x, k=None, upper=1: (x.triu if upper else x.tril)(number(k) or 0),

@@ -5,18 +5,22 @@ Every other op is written by running its `forward`: see recorder.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 from ...engine import ops
 from ...engine.base.dimension import is_unknown
+from ...engine.base.spec import Spec
 from ...engine.core.op import Op
+from ...graph.compiler.control import Cond, Scan, While
 from ...graph.compiler.program.abstract_array import Unrecordable
 from .array import NamedArray, is_empty
+from .writer import value_info
 
 Spelling = Callable[..., Any]
 SPELLINGS: dict[type[Op], Spelling] = {}
@@ -105,10 +109,9 @@ def gelu_differential(g: Any, op: Any, t: NamedArray, x: NamedArray) -> Any:
 def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     """Gemm for a matrix, MatMul for other numbers of axes"""
     n = w.shape[0 if op.transposed else 1]
-    dtype = g.result_type(x, w, *b)
-    x, w, *b = (g.cast(v, dtype) for v in (x, w, *b))  # type: ignore[assignment]
+    x, w, *b = g.promoted(x, w, *b)
     if x.ndim == 2:
-        return g.call("Gemm", [x, w, *b], (x.shape[0], n), dtype, transB=int(op.transposed))
+        return g.call("Gemm", [x, w, *b], (x.shape[0], n), x.dtype, transB=int(op.transposed))
     rows = x.reshape((1, *x.shape)) if x.ndim == 1 else x
     y = g.matmul(rows, w.T if op.transposed else w)
     y = y + b[0] if b else y
@@ -149,9 +152,8 @@ def geometry(window: Any) -> dict[str, Any]:
 @partial(in_single, always=False)
 def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     shape = (x.shape[0], w.shape[0], *op.window.places(op, x.shape[2:]))
-    dtype = g.result_type(x, w, *b)
-    operands = [g.cast(v, dtype) for v in (x, w, *b)]
-    return g.call("Conv", operands, shape, dtype, group=op.groups, **geometry(op.window))
+    operands = g.promoted(x, w, *b)
+    return g.call("Conv", operands, shape, operands[0].dtype, group=op.groups, **geometry(op.window))
 
 
 @spells(ops.ConvolutionTranspose)
@@ -162,10 +164,8 @@ def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
     made = [(n - 1) * s + d * (k - 1) + 1 - sum(p) for n, s, d, k, p in zip(
         y.shape[2:], w_.stride, w_.dilation, w_.kernel, w_.padding)]  # fmt: skip
     more = [n - m for n, m in zip(op.size, made)]
-    dtype = g.result_type(y, w)
-    shape = (y.shape[0], w.shape[1] * op.groups, *op.size)
-    operands = [g.cast(v, dtype) for v in (y, w)]
-    return g.call("ConvTranspose", operands, shape, dtype, group=op.groups, output_padding=more, **geometry(op.window))
+    shape, (y, w) = (y.shape[0], w.shape[1] * op.groups, *op.size), g.promoted(y, w)
+    return g.call("ConvTranspose", [y, w], shape, y.dtype, group=op.groups, output_padding=more, **geometry(op.window))
 
 
 @spells(ops.ConvolutionFilter)
@@ -342,3 +342,89 @@ def pad(g: Any, op: Any, x: NamedArray) -> Any:
     wide = g.cast(x, g.wide(x.dtype))
     y = g.call("Pad", [wide, g.dims((*before, *after)), g.as_operand(op.value, wide.dtype)], shape, wide.dtype)
     return g.cast(y, x.dtype)
+
+
+# -- control flow: If, Loop and Scan, with subgraphs; recurrent networks are Scans too -------------------
+
+
+def emit_subgraph(g: Any, name: str, inputs: Sequence[NamedArray], body: Callable[[], Sequence[NamedArray]]) -> Any:
+    """Write a subgraph that maps these inputs to the results of body(); return the subgraph and the results."""
+    with g.writer.inside() as nodes:
+        # A subgraph must compute its outputs, so a value from outside passes through an Identity node.
+        results = [g.call("Identity", [y], y.shape, y.dtype) for y in body()]
+        given, made = ([value_info(x.name, x.dtype, x.shape) for x in xs] for xs in (inputs, results))
+        return helper.make_graph(nodes, g.writer.fresh(name), given, made), results
+
+
+def subgraph_input(g: Any, shape: Any, dtype: Any, name: str = "given") -> Any:
+    return NamedArray(g, g.writer.fresh(name), shape, dtype)
+
+
+def results_of(g: Any, kind: str, inputs: Sequence[str], specs: Any, **attributes: Any) -> Any:
+    names = g.writer.node(kind, inputs, len(specs), **attributes)
+    return tuple(NamedArray(g, name, spec.shape, spec.dtype) for name, spec in zip(names, specs))
+
+
+@spells(Cond)
+def cond(g: Any, op: Cond, p: NamedArray, *k: NamedArray) -> Any:
+    branches = {}
+    for name, graph in (("then_branch", op.true), ("else_branch", op.false)):
+        branches[name], results = emit_subgraph(g, name, (), partial(g.run, graph, k))
+    return results_of(g, "If", [p.astype(bool).name], results, **branches)
+
+
+@spells(While)
+def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
+    n = op.carried
+    carries = [subgraph_input(g, x.shape, x.dtype) for x in xs[:n]]
+    turn, going = subgraph_input(g, (), np.int64, "turn"), subgraph_input(g, (), bool, "going")
+
+    def body() -> Sequence[NamedArray]:
+        ys = g.run(op.body, (*carries, *xs[n:]))
+        return g.run(op.test, (*ys[:n], *xs[n:]))[0], *ys
+
+    first = g.run(op.test, xs)[0]
+    graph, _ = emit_subgraph(g, "body", (turn, going, *carries), body)
+    specs = op.infer(*(Spec(x.shape, x.dtype) for x in xs))
+    return results_of(g, "Loop", ["", first.name, *(x.name for x in xs[:n])], specs, body=graph)
+
+
+@spells(Scan)
+def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
+    n, m = op.carried, op.carried + op.sliced
+    counter = () if op.sliced else (g.as_operand(np.zeros(op.length or 0, np.int64)),)  # sets the number of steps
+    return emit_scan(
+        g, xs[:n], (*xs[n:m], *counter), lambda cs, slices: g.run(op.body, (*cs, *slices[: m - n], *xs[m:])), op.reverse
+    )
+
+
+def emit_scan(
+    g: Any, carries: Sequence[NamedArray], xs: Sequence[NamedArray],
+    step: Callable[..., Sequence[NamedArray]], reverse: bool = False,
+) -> Any:  # fmt: skip
+    """Scan step(carries, slices) over the first axis of xs; return the final carries, and the other results stacked."""
+    n, T = len(carries), xs[0].shape[0]
+    inner = [subgraph_input(g, x.shape, x.dtype) for x in carries]
+    slices = [subgraph_input(g, x.shape[1:], x.dtype) for x in xs]
+    graph, ys = emit_subgraph(g, "body", (*inner, *slices), lambda: step(inner, slices))
+    specs = [*ys[:n], *(NamedArray(g, y.value, (T, *y.shape), y.dtype) for y in ys[n:])]
+    back = {"scan_input_directions": [1] * len(xs), "scan_output_directions": [1] * len(ys[n:])} if reverse else {}
+    names = [x.name for x in (*carries, *xs)]
+    return results_of(g, "Scan", names, specs, body=graph, num_scan_inputs=len(xs), **back)
+
+
+@spells(ops.Elman, ops.ElmanRelu, ops.Gru, ops.Lstm)
+def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, *c: NamedArray) -> Any:
+    """Write a Scan over the op's steps; for sequences of different lengths, run the op's `forward`, which unrolls."""
+    if op.batch_sizes is not None:
+        return op.forward(g, a, U, start, *c)
+    a, U, start, *c = g.promoted(a, U, start, *c)
+
+    def step(states: Sequence[NamedArray], slices: Sequence[NamedArray]) -> Sequence[NamedArray]:
+        (s,), (at,) = states, slices
+        y = op.forward(g, at.reshape((1, *at.shape)), U, s, *c)
+        s = y.reshape(s.shape)
+        return s, s
+
+    _, y = emit_scan(g, [start], [a], step)
+    return y.transpose((1, 0, 2, 3))

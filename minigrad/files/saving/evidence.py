@@ -20,6 +20,7 @@ from numpy.lib.array_utils import byte_bounds
 from ...autograd.gradcheck import NUDGE as STEP
 from ...autograd.gradcheck import backward_jacobian, nudged_jacobian
 from ...engine.base.spec import Spec
+from ...engine.core.node import toposort
 from ...engine.core.op import Op
 from ...engine.tensor.tensor import Tensor
 from ...graph.compiler import Graph, flops
@@ -54,19 +55,9 @@ def graph_of(data: Any) -> Graph:
 
 def sent_nodes(y: Tensor) -> list[Any]:
     """For each node behind a tensor, inputs first: the name of its op, the places of its inputs, its size."""
-    places: dict[int, int] = {}
-    rows: list[Any] = []
-    waiting = [y.node]
-    while waiting:
-        node = waiting[-1]
-        if node is None or id(node) in places:
-            waiting.pop()
-        elif later := [x for x in node.inputs if id(x) not in places]:
-            waiting += later
-        else:
-            places[id(node)] = len(rows)
-            rows.append([type(node.op).__name__, [places[id(x)] for x in node.inputs], node.spec.size])
-    return rows
+    nodes = [] if y.node is None else toposort(y.node)
+    places = {node: i for i, node in enumerate(nodes)}
+    return [[type(node.op).__name__, [places[x] for x in node.inputs], node.spec.size] for node in nodes]
 
 
 # -- ops --------------------------------------------------------------------------------------------

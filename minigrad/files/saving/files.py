@@ -22,8 +22,7 @@ from ...graph.placeholder import TensorSpec
 from ...graph.session import Session, SessionCallable
 from ...graph.signature import TracedMethod
 from .container import OURS, parse_json, read, short, write_arrays
-from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
-from .sessions import of_session
+from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_session, of_traced
 from .values import VERSION, Decoder, in_json, save_values
 
 

@@ -7,27 +7,33 @@ into other functions, compiled, drawn, and saved again. It is a Module; its vari
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...engine.base.dimension import fits, is_unknown
 from ...engine.base.errors import SavedFileError, ShapeError, StateError
 from ...engine.base.pytree import leaves, paths, unflatten_like
-from ...engine.base.spec import Specs
+from ...engine.base.spec import Spec, Specs
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import apply_graph
 from ...engine.core.modes import current, in_mode, no_grad
+from ...engine.core.node import Node
 from ...engine.core.op import Op
 from ...engine.methods import Operand
+from ...engine.ops import Input
 from ...engine.ops.pattern import Slice
 from ...engine.tensor.tensor import Tensor
 from ...graph.compiled_graph import CompiledGraph, CompileOptions
 from ...graph.compiler.passes.specialise import lengths_in, with_lengths
 from ...graph.function import TracedFunction
+from ...graph.graph import name_of
 from ...graph.placeholder import TensorSpec
+from ...graph.pruning import PrunedGraph, prune_graph
+from ...graph.session import Session, SessionCallable
 from ...graph.signature import WeakMethod
 from ...graph.trace import Trace, retake_view
+from ...graph.variable import GraphVariable
 from ...nn.module import Module
 from ...tracing.builder import Tracer
 from .container import short
@@ -268,6 +274,35 @@ def state_of(f: Any) -> tuple[dict[str, Tensor], set[int]]:
         return {}, set()
     state = dict(module._named_state())
     return state, {id(x) for x in module.buffers()} - {id(x) for x in state.values()}
+
+
+def of_session(run: SessionCallable) -> SavedFunction:
+    """A SavedFunction of a session's run: its feeds become arguments, and the values of its variables are saved."""
+    session, fed = run.session, [run.session.node(x) for x in run.feed_list]
+    fetched = [session.node(x) for x in leaves(run.fetches)]
+    found = prune_graph(session.graph, fetched, fed)
+    names = [*dict.fromkeys([*(what for what in found.reads if isinstance(what, str)), *found.writes])]
+    variables = {name: variable_of(session, name) for name in names}
+    graph = Graph(inputs_of(found, fed, variables), found.graph.outputs)
+    edits = [(len(fed) + names.index(name), len(fetched) + i) for i, name in enumerate(found.writes)]
+    results = [None if y is None else ResultPart("output", i) for i, y in enumerate(graph.outputs[: len(fetched)])]
+    part = SavedGraph(graph, [*map(name_of, fed)], names, edits, unflatten_like(run.fetches, iter(results)))
+    return SavedFunction("run", [part], variables, set())
+
+
+def inputs_of(found: PrunedGraph, fed: Sequence[Node], variables: Mapping[str, Tensor]) -> tuple[Node, ...]:
+    """The graph's inputs: the feeds, then the variables, including those that the run does not read."""
+    there: dict[Any, Node] = dict(zip(found.reads, found.graph.inputs))
+    wanted: dict[Any, Spec] = {node: node.spec for node in fed} | {name: x.spec for name, x in variables.items()}
+    return tuple(there.get(x) or Node(Input(f"unread_{i}"), (), wanted[x]) for i, x in enumerate(wanted))
+
+
+def variable_of(session: Session, name: str) -> Tensor:
+    """A session's variable as a tensor; a captured tensor is returned unchanged."""
+    state = session.graph.states[name]
+    if not isinstance(state, GraphVariable):
+        return state  # type: ignore[no-any-return]
+    return Tensor(session.read_state(name)).requires_grad_(state.trainable and state.spec.is_float)
 
 
 class FunctionEncoder(GraphEncoder):

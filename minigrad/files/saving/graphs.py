@@ -233,8 +233,8 @@ class GraphDecoder(Decoder):
         for name, value in values.items():
             if not suits(value, hints[name]):
                 raise SavedFileError(f"{kind.__name__}.{name} must be {hints[name]}, got {short(value)}")
-            for text in () if kind is ops.Print else texts(value):
-                if set(plain(text)) & {"'", '"'}:
+            for x in () if kind is ops.Print else leaves(value):
+                if isinstance(x, str) and set(plain(x)) & {"'", '"'}:
                     raise SavedFileError(
                         f"{kind.__name__}.{name} goes into generated code, so it cannot be {short(value)}"
                     )
@@ -328,11 +328,6 @@ def hints_of(kind: type) -> dict[str, Any]:
     complete(kind)
     hints = get_type_hints(kind)
     return {f.name: hints[f.name] for f in fields(kind)} if is_dataclass(kind) else {}
-
-
-def texts(value: Any) -> list[str]:
-    """The strings in a field."""
-    return [x for x in leaves(value) if isinstance(x, str)]
 
 
 def suits(value: Any, hint: Any) -> bool:

@@ -7,7 +7,7 @@ JSON.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,6 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from . import description, metrics
-from .budget import BudgetShare
 from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, write_json
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
@@ -119,16 +118,16 @@ class Inference:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        with self.repository.memory.share() as share:
-            response = await self.infer(request, share)
+        with self.repository.memory.share() as hold:
+            response = await self.infer(request, hold)
             await response(scope, receive, send)
 
-    async def infer(self, request: Request, share: BudgetShare) -> Response:
+    async def infer(self, request: Request, hold: Callable[[int], None]) -> Response:
         """Read and answer one request; count it in the metrics."""
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
         try:
-            body = await limit_time(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
+            body = await limit_time(limits.seconds, read_body(request, limits.body, hold), 408, "the request was read")
             # Even if this version is replaced from here on, it still answers this request.
             version = self.repository.version(name, request.path_params.get("number"))
             with version.batcher.stay_open():
@@ -136,12 +135,12 @@ class Inference:
                 said, arrays = await limit_time(limits.seconds, read, 504, "the request was parsed")
                 length = length_of_json(body, request.headers)
                 del body
-                share.hold(sum(array.nbytes for array in arrays.values()))
+                hold(sum(array.nbytes for array in arrays.values()))
                 waiting = version.batcher.submit(arrays)
             outputs = await limit_time(limits.seconds, waiting, 504, f"{name} had answered")
             written = self.write(request, said, version, outputs, length)
             body, kind, headers = await limit_time(limits.seconds, written, 504, "the answer was written")
-            answer = respond_in_pieces(body, kind, headers, share)
+            answer = respond_in_pieces(body, kind, headers, hold)
             status = 200
             return answer
         except Refusal as refusal:
@@ -181,9 +180,9 @@ class Inference:
         return text + elements, "application/octet-stream", {LENGTH: str(len(text))}
 
 
-def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: BudgetShare) -> Response:
+def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], hold: Callable[[int], None]) -> Response:
     """Send an answer in pieces as the client reads it; its bytes count against the memory budget until the end."""
-    share.hold(len(body))
+    hold(len(body))
     if len(body) <= PIECE:
         return Response(body, 200, headers, kind)
 
@@ -194,7 +193,7 @@ def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Bu
     return StreamingResponse(pieces(), 200, headers | {"Content-Length": str(len(body))}, kind)
 
 
-async def read_body(request: Request, most: int, share: BudgetShare) -> bytearray:
+async def read_body(request: Request, most: int, hold: Callable[[int], None]) -> bytearray:
     """Read a request's body. Raises Refusal as soon as it is too long, or if it is compressed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()
@@ -209,7 +208,7 @@ async def read_body(request: Request, most: int, share: BudgetShare) -> bytearra
             body += piece
             if len(body) > most:
                 raise too_long
-            share.hold(len(body))
+            hold(len(body))
     except ClientDisconnect:
         raise Refusal(f"the connection ended after {len(body)} bytes of the body") from None
     return body

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,6 +25,7 @@ from .metrics import Metrics
 from .model import Arrays, Model, Refusal
 
 log = logging.getLogger("minigrad.files.serving")
+UNCOUNTED = 1 << 16  # bytes per request that do not count, so that short requests pass when the budget is full
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,37 @@ class BatchLimits:
     seconds: float = 30.0
     memory: int = 128 << 20
     connections: int = 2048
+
+
+class Budget:
+    """The memory of all requests together: their bodies, then their arrays, then their answers.
+
+    most    bytes that all requests together may hold
+    """
+
+    def __init__(self, most: int):
+        self.most = self.left = most
+
+    @contextmanager
+    def share(self) -> Iterator[Callable[[int], None]]:
+        """One request's share, released at the end of the block: a function that sets the bytes that it holds.
+
+        The function raises Refusal if they exceed the budget, unless no other request holds anything.
+        """
+        held = 0
+
+        def hold(count: int) -> None:
+            nonlocal held
+            more = max(count - UNCOUNTED, 0) - held
+            if 0 < more > self.left and self.left + held < self.most:
+                raise Refusal(f"other requests fill the budget of {self.most} bytes: try again later", 503)
+            self.left -= more
+            held += more
+
+        try:
+            yield hold
+        finally:
+            hold(0)
 
 
 @dataclass(eq=False)

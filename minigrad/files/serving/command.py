@@ -17,7 +17,6 @@ from ...engine.base.errors import SavedFileError
 from .app import PAGE, app
 from .batcher import BatchLimits
 from .connection import GRACE, Connection
-from .metrics import Metrics
 from .middleware import LOOPBACK, host_names
 from .repository import Repository
 
@@ -37,7 +36,7 @@ def serve(
     """
     page.read_bytes()
     with bind(host, port) as at:
-        asyncio.run(run_server(Repository(model, limits, Metrics()), at, poll, tell, page, host_names(host, names)))
+        asyncio.run(run_server(Repository(model, limits), at, poll, tell, page, host_names(host, names)))
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -169,17 +169,7 @@ def example(version: str, model: Model) -> Schema:
 OWN_FILES = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:"
 )
-PAGE = b"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>minigrad serve</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<main id="page"></main>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-"""
+PAGE = Path(__file__).with_name("docs.html")
 START = b'SwaggerUIBundle({ url: "/openapi.json", dom_id: "#page", validatorUrl: null, deepLinking: true });\n'
 
 
@@ -192,7 +182,7 @@ def page_file(name: str) -> tuple[bytes, str]:
     read = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
     if name in read:
         return Path(str(swagger_ui_path), name).read_bytes(), read[name]
-    own = {"": (PAGE, "text/html"), "start.js": (START, "text/javascript")}
+    own = {"": (PAGE.read_bytes(), "text/html"), "start.js": (START, "text/javascript")}
     if name not in own:
         raise Refusal(f"there is no file {name[:80]} here: /docs has the page", 404)
     return own[name]

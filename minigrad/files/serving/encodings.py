@@ -1,15 +1,21 @@
-"""Arrays in the bodies of requests and answers: JSON, NumPy's npy, and safetensors. Bodies are not trusted."""
+"""Arrays in the bodies of requests and answers: JSON, NumPy's npy, and safetensors. Bodies are not trusted.
+
+Long JSON is parsed and written in another process: `json` holds the GIL while it works, so even in a thread it would
+block the event loop.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from io import BytesIO
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
 from numpy.lib import format as npy
 
 from ...engine.base.errors import MinigradError
@@ -18,6 +24,8 @@ from .model import Arrays, Model, NonFiniteConstant, Refusal
 
 LENGTH = "Inference-Header-Content-Length"  # the header with the length of the JSON, if binary elements follow it
 Body = bytes | bytearray
+T = TypeVar("T")
+LONG = 1 << 16  # bytes of JSON
 LONGEST_HEADER = 1 << 16  # bytes of a safetensors header, which the event loop parses
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
@@ -161,3 +169,28 @@ def wanted_type(accept: str, sent: str) -> str:
     """The type of the answer: the first known type that the client accepts, else the request's type."""
     asked: Iterable[str] = (each.partition(";")[0].strip().lower() for each in accept.split(","))
     return next((each for each in asked if each in (JSON, *BINARY)), sent)
+
+
+class ParserProcess:
+    """One process, so that only one long text at a time takes memory. It starts when needed, and ends with the loop."""
+
+    def __init__(self) -> None:
+        self.turns = CapacityLimiter(1)
+
+    async def run(self, length: int, function: Callable[..., T], *arguments: Any) -> T:
+        """Run the function; short texts run in this process. Cancelling kills the worker; the next call restarts it."""
+        if length <= LONG:
+            return function(*arguments)
+        try:
+            return await to_process.run_sync(
+                run_ignoring_signals, function, *arguments, cancellable=True, limiter=self.turns
+            )
+        except BrokenWorkerProcess:
+            raise Refusal(f"the process that reads and writes long JSON failed at {length} bytes", 500) from None
+
+
+def run_ignoring_signals(function: Callable[..., T], *arguments: Any) -> T:
+    """Ignore Ctrl-C and SIGTERM, which reach all processes of a terminal or service: the server ends the worker."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    return function(*arguments)

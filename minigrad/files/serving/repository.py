@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 from ...engine.base.errors import SavedFileError
 from ..saving.container import short
-from .batcher import Batcher, BatchLimits
-from .budget import Budget
+from .batcher import Batcher, BatchLimits, Budget
+from .encodings import ParserProcess
 from .metrics import Metrics
 from .model import Model, Refusal, load_model, warm_up
-from .worker import ParserProcess
 
 log = logging.getLogger("minigrad.files.serving")
 NUMBER = re.compile("[0-9]+")
@@ -53,9 +52,9 @@ class Repository:
     second    file whose version another file has already → that version, and why the file is not served
     """
 
-    def __init__(self, root: Path, limits: BatchLimits, metrics: Metrics, read: Callable[[Path], Model] = load_model):
-        self.root, self.limits, self.metrics, self.read = root.resolve(), limits, metrics, read
-        self.memory, self.worker = Budget(limits.memory), ParserProcess()
+    def __init__(self, root: Path, limits: BatchLimits, read: Callable[[Path], Model] = load_model):
+        self.root, self.limits, self.read = root.resolve(), limits, read
+        self.memory, self.worker, self.metrics = Budget(limits.memory), ParserProcess(), Metrics()
         self.table: dict[Key, Version] = {}
         self.failed: dict[Key, tuple[Stamp, str]] = {}
         self.second: dict[Path, tuple[Key, str]] = {}
