@@ -57,7 +57,6 @@ BETWEEN = "depends: are the", "arrays in cache?"
 
 Place = tuple[float, float, float]  # left end, right end and baseline of a text
 Mark = tuple[str, int, float, float]  # name and index of an op, and the place of its dot
-Tops = dict[int, float]  # index of an op → the y of its roof
 
 
 def roofline(
@@ -286,7 +285,7 @@ def draw_roofline(
             along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
             lines.append((along - 5, along + 5, down))
             taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
-    marks, tops = place_marks(found, machine, x, y, measured and x.end > RIGHT)
+    marks, tops = place(found, machine, x, y, measured and x.end > RIGHT)
     parts += [
         *rings(before, found, x, y),
         *dots(marks, tops, taken, lines, x.end, measured),
@@ -307,9 +306,9 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
         yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
 
 
-def place_marks(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, with_shares: bool) -> tuple[list[Mark], Tops]:
-    """The dots of the ops that compute, slowest first, and the heights of their roofs. Names can have shares."""
-    shares = [f" {100 * share(p, machine):.0f} %" * with_shares for p in ops]
+def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:
+    """The dots of the ops that compute, slowest first, and the heights of their roofs. A wide picture shows their shares."""
+    shares = [f" {100 * share(p, machine):.0f} %" * wide for p in ops]
     names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(ops)]
     marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(ops) if p.flops]
     return marks, {i: y.at(machine.roof(ops[i].intensity, in_cache(ops[i], machine))) for _, i, *_ in marks}

@@ -43,8 +43,7 @@ def test_three_calls_of_each_shape_run_numpy_then_native_code_and_explain_says_s
     assert tiers_of(f, x, calls=2) == "--"
     assert "on if there is a C++ compiler (calls so far: 2), because" in " ".join(f.explain().split())
     assert tiers_of(f, x) + tiers_of(f, wide) == "-NNNN" + "---NN"
-    tiers_line = "NumPy runs calls 1 to 3, native code runs from call 4 on, because"
-    assert f.explain().count(tiers_line) == len(compilations) == 2
+    assert f.explain().count("NumPy runs calls 1 to 3, native code runs from call 4 on, ") == len(compilations) == 2
     assert native(wide).item() == f(wide).item()
     assert native.c_source == f.c_source
 
