@@ -307,7 +307,7 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
 
 
 def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:
-    """The dots of the ops that compute, slowest first, and the heights of their roofs. A wide picture shows their shares."""
+    """The dots of the ops that compute, slowest first, and the heights of their roofs; if wide, with shares."""
     shares = [f" {100 * share(p, machine):.0f} %" * wide for p in ops]
     names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(ops)]
     marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(ops) if p.flops]

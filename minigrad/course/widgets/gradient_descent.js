@@ -16,7 +16,7 @@ const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>
 function render({ model, el }) {
   const [names, words, axes, program] = ["names", "words", "axes", "program"].map((key) => model.get(key));
   const leaves = ["rate", "momentum", ...names.map((_, i) => `at${i}`)];
-  const d = { model, names, words, axes, program, leaves, svg: null }; // later also way (the path) and view (its axes)
+  const d = { model, names, words, axes, program, leaves, svg: null }; // later also way (path), view (axes)
   d.way = walked(d, given(d));
   const says = () => d.way.points.map((_, n) => said(d, n));
   const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says });

@@ -161,7 +161,7 @@ class MemoryTimeline(ChartFilm):
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
     def alike(self, way: Any) -> list[int]:
-        """The peaks of the runs that share one axis: those with the same memory, eager or planned, and its reference."""
+        """The peaks of the runs that share one axis: those with the same memory, eager or planned; its reference."""
         peaks = [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
         outer = self.peaks[self.reference_run(way)[0]]
         return [*peaks, outer] if outer > max(peaks) else peaks
