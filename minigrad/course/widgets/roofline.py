@@ -23,7 +23,7 @@ HOW = (
     "is the limit; where it is flat, arithmetic."
 )
 CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "work that FLOPs do not count"}
-UNCOUNTED = "FLOPs do not count all work: exp counts as one, and takes many; random bits, loops and casts count as none."
+UNCOUNTED = "FLOPs do not count all work: exp counts as one and takes many; random bits, loops and casts as none."
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 

@@ -268,7 +268,7 @@ function newsOf({ model, isHere, here, state, frames }) {
   const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${grouped(step)} is recorded: Play shows it.`;
   if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again:" : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
-  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
+  return { ready: `Training starts in this page, from the first weights.${model.send ? " The kernel's model does not change." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
 }
 function showState(v) {
   const { model, root, isHere, state } = v, isDead = !isHere && !model.send;
