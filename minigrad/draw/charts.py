@@ -167,7 +167,7 @@ def line(look: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def area(series: int, ends: Sequence[float], tops: Sequence[float]) -> str:
-    """A series from the axis up, as stairs()."""
+    """A filled area between the axis and stairs()."""
     return f'<path class="mg-area mg-s{series}" data-series="{series}" d="{stairs(ends, tops)}V{BOTTOM}z"/>'
 
 

@@ -92,12 +92,12 @@ def in_brief(x: float) -> str:
 
 def size_of_row(maps: Sequence[Heat | None]) -> tuple[float, float]:
     """Width and height of the heat maps on an arrow."""
-    found = [each for each in maps if each]
-    return sum(x.width + SYMBOL for x in found) - SYMBOL * (len(found) > 1), max((x.height for x in found), default=0)
+    shown = [each for each in maps if each]
+    return sum(x.width + SYMBOL for x in shown) - SYMBOL * (len(shown) > 1), max((x.height for x in shown), default=0)
 
 
 def draw_row(maps: Sequence[Heat | None], middle: float, bottom: float) -> str:
-    """The heat maps on an arrow to the left: what is passed on = slope × what arrived; ← without a map of the slope."""
+    """The heat maps on an arrow to the left: passed on = slope × arrived, or without a slope passed on ← arrived."""
     came, slope, passed = maps
     (width, height), drawn = size_of_row(maps), ""
     symbols = "" if came else "=", "=", "×" if slope else "←" if passed else "g"

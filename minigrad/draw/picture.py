@@ -64,7 +64,7 @@ class Arrow:
     """One use of a value: from the box that made it to the box that reads it.
 
     flow    the width of the gradient that it carried back, in pixels; None if it shows none
-    maps    of what arrived, the local derivative, and what was passed on: heat maps in place of lines of the label
+    maps    heat maps of the gradient that arrived, the local derivative, and the gradient passed on; in place of text
     """
 
     id: str
@@ -197,7 +197,7 @@ class Share:
     heat       `after` as a heat map; None if it is a number or too large
     lines      what the arrow shows: incoming, local derivative, outgoing
     size       the norm of `outgoing`
-    maps       what the three lines show, as heat maps; None for a number, a formula or a large array
+    maps       heat maps of what the three lines show; None for a number, a formula or a large array
     """
 
     arrow: str

@@ -32,7 +32,7 @@ LAPTOP = 1024  # width of a widget's picture on a screen of 1366 pixels
 MOST = {"LR": LAPTOP, "TB": 400}  # width above which a picture has no numbers in cells
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
-BESIDE = {"LR": "0.3", "TB": "0.11"}  # inches between boxes of a rank; from top to bottom, width is scarce
+BESIDE = {"LR": "0.3", "TB": "0.11"}  # inches between boxes of a rank; a picture from top to bottom has little width
 CLOSE = "0.2"  # inches between ranks of short boxes
 PHONE = 260  # width of a notebook's output on a phone
 BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
@@ -100,7 +100,7 @@ def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
     ]
     arrows = tuple(arrow for arrow in picture.arrows if arrow.tail not in gone)
     drawn = svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
-    return re.sub(r'(class="mg-sign" style="font-size: )\d+', r"\g<1>14", drawn)  # one size: sum, transpose, ÷ 4
+    return re.sub(r'(class="mg-sign" style="font-size: )\d+', r"\g<1>14", drawn)  # one font size for symbols
 
 
 def natural_width(drawn: str) -> float:
@@ -147,7 +147,7 @@ def svg(
 
 
 def without_numbers(picture: Picture) -> Picture:
-    """The picture with smaller cells, which only show signs: on arrows, or if there are none with numbers, in boxes."""
+    """The picture with smaller cells that show only signs: those on arrows; if none has numbers, those in boxes."""
 
     def smaller(each: heat.Heat | None) -> heat.Heat | None:
         return each and each.without_numbers()

@@ -58,7 +58,7 @@ MOST_VARIANTS = 64  # of one graph: each variant has its own buffers, and every 
 
 
 class CompileOptions(NamedTuple):
-    """How a graph is compiled: the passes, the number of threads, the backend for the CPU, and when it begins."""
+    """How a graph is compiled: the passes, the number of threads, the backend for the CPU, and when it takes over."""
 
     passes: tuple[Pass, ...] = STANDARD
     threads: int | None = None
@@ -69,9 +69,9 @@ class CompileOptions(NamedTuple):
     def from_jit_compile(cls, jit_compile: bool | str, threads: int | None = None) -> CompileOptions:
         """The options that jit_compile=False, True, "native" or "auto" stands for."""
         if jit_compile not in (False, True, "native", "auto"):
-            raise ValueError(f'jit_compile is False, True, "native" or "auto", and not {jit_compile!r}')
+            raise ValueError(f'jit_compile must be False, True, "native" or "auto"; got {jit_compile!r}')
         if isinstance(jit_compile, str):
-            from .backends.native import program, tiers  # loaded only if they are used
+            from .backends.native import program, tiers  # imported only when used
 
             if jit_compile == "auto":
                 return cls(STANDARD, threads, program.native, tiers.TieredExecutable)

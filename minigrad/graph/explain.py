@@ -115,7 +115,7 @@ def about(trace: Trace, number: int) -> str:
             lines += wrap(f"  {name:<11} {whole}", WIDTH, subsequent_indent=" " * 14)
     for variant in trace.run.variants.values():
         for name, run in [("runs", variant.run), *(("backward", y.latest) for y in variant.pulls.values())]:
-            lines += wrap(f"  {name:<11} {run.way}", WIDTH, subsequent_indent=" " * 14) if run.way else []
+            lines += wrap(f"  {name:<11} {run.tiers}", WIDTH, subsequent_indent=" " * 14) if run.tiers else []
     table = repr(steps(trace.graph, trace.run.compile_options.passes)).replace("\n", "\n    ")
     return "\n".join([*lines, "  passes", f"    {table}"]).replace(TIE, " ")
 

@@ -324,8 +324,8 @@ def function(
     jit_compile         True may reorder sums and replace formulas by equal ones: faster, with other rounding. False
                         gives the results of the ops run one by one, to the bit.
                         "native" is True with loops in C++, if there is a compiler (`.c_source` shows them).
-                        "auto" is False for the first calls and then "native", if that pays off; the last bits of the
-                        results may change at that call, which depends on the graph alone (`.explain()` names it)
+                        "auto" runs as False at first, and as "native" once that pays off. The last bits of results may
+                        change at that call, whose number depends on the graph alone (`.explain()` shows it)
     threads             how many threads share large loops; by default mg.get_num_threads(). Results do not depend on it
     """
     if func is None:

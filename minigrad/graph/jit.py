@@ -68,7 +68,7 @@ def jit(
     gives the same bits as the ops, unless jit_compile=True.
 
     static_argnums, static_argnames    arguments that are constants of a trace; each of their values has its own trace
-    backend                            "native" for loops in C++, if there is a compiler; "auto" once this pays off
+    backend                            "native" for loops in C++, if there is a compiler; "auto" once that pays off
     """
     if fun is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)

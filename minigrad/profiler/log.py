@@ -51,7 +51,7 @@ class ProfileOptions(NamedTuple):
 class EventLog:
     """A watcher that appends (end, begin, what, detail, birth) for each event, in the order of the ends.
 
-    what         an op; an event without times, for a block or a step of a program; or bytes allocated, negative: freed
+    what         an op; an event without times, for a block or a step of a program; or allocated bytes (freed: negative)
     birth        serial number of the op's record; negated for a derivative; 0 without a record
     began        when the last op was dispatched; 0 once it was reported
     on_backward  the callback of one backward pass; passing() makes it

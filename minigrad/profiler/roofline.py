@@ -125,7 +125,7 @@ def share(point: Point, machine: Machine) -> float:
 
 
 def bottleneck(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
-    """A point's bottleneck: call, memory, cache, arithmetic; "neither": no roof is near, or it has a faster_peer()."""
+    """A point's bottleneck: call, memory, cache, arithmetic; "neither" far from its roof, or with a faster_peer()."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
@@ -150,7 +150,7 @@ class Roofline(Report):
 
     title = property(lambda self: f"The roofline of {self.name or 'this machine'}")
     summary = property(lambda self: self.machine.summary)
-    every = property(lambda self: [p for each in self.points.values() for p in each], doc="The ops of all graphs.")
+    all_points = property(lambda self: [p for found in self.points.values() for p in found], doc="Of all graphs.")
 
     @property
     def tables(self) -> list[Table]:
@@ -164,12 +164,12 @@ class Roofline(Report):
         if len(found) > rows:
             part = sum(p.seconds for _, p in found[:rows]) / sum(p.seconds for _, p in found)
             note += f" The {rows} slowest ops take {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
-        return Table(HEAD, [cells(i, point, self.machine, self.every) for i, point in found[:rows]], note)
+        return Table(HEAD, [cells(i, point, self.machine, self.all_points) for i, point in found[:rows]], note)
 
     @property
     def charts(self) -> list[str]:
         """The roofs, and the ops after the compiler's passes as dots."""
-        return [draw_roofline(self.points.get(COMPILED, ()), self.machine, *axes(self.every, self.machine))]
+        return [draw_roofline(self.points.get(COMPILED, ()), self.machine, *axes(self.all_points, self.machine))]
 
 
 def slowest(found: Sequence[Point]) -> list[tuple[int, Point]]:
@@ -245,7 +245,7 @@ def cells(i: int, point: Point, machine: Machine, every: Sequence[Point]) -> tup
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
-    """Axes around all points, the ridge and the peak, for both graphs: whole decades across, and no empty ones up."""
+    """Axes that fit all points, the ridge and the peak; x in whole decades. Both graphs share them."""
     computing = [point for point in found if point.flops]
     x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
     speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
@@ -257,9 +257,9 @@ def draw_roofline(
 ) -> str:
     """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes.
 
-    The roof of fewer ops is faint. A dotted line goes from each op up to its roof; in a wide picture its name has its
-    share of that roof. Without measured times, each op is a vertical line up to its bound. Ops `before` fusion that
-    are not in `found` are rings, each with a line to the op that it became part of.
+    The roof that bounds fewer ops is faint. A dotted line goes from each op up to its roof; in a wide picture its share
+    of that roof follows its name. Without measured times, each op is a vertical line up to its bound. Ops `before`
+    fusion that are not in `found` are rings, each with a line to the op that it became part of.
     """
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
     parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
@@ -285,7 +285,7 @@ def draw_roofline(
             along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
             lines.append((along - 5, along + 5, down))
             taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
-    marks, tops = spots(found, machine, x, y, measured and x.end > RIGHT)
+    marks, tops = place(found, machine, x, y, measured and x.end > RIGHT)
     parts += [
         *rings(before, found, x, y),
         *dots(marks, tops, taken, lines, x.end, measured),
@@ -306,9 +306,9 @@ def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> 
         yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
 
 
-def spots(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, shown: bool) -> tuple[list[Mark], dict[int, float]]:
-    """The dots of the ops that compute, slowest first, and the pixel of each roof. `shown`: the shares too."""
-    shares = [f" {100 * share(p, machine):.0f} %" * shown for p in ops]
+def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:
+    """The dots of the ops that compute, slowest first, and the heights of their roofs; if wide, with shares."""
+    shares = [f" {100 * share(p, machine):.0f} %" * wide for p in ops]
     names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(ops)]
     marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(ops) if p.flops]
     return marks, {i: y.at(machine.roof(ops[i].intensity, in_cache(ops[i], machine))) for _, i, *_ in marks}
@@ -329,7 +329,7 @@ def dots(
             heaps.append(heap := [])
         heap.append(mark)
     taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
-    for _, i, x, y in marks:  # the lines up to the roofs, or from the axis, in pieces
+    for _, i, x, y in marks:  # the lines from the dots to the roofs, or up from the axis, in pieces
         taken += [(x - 4, x + 4, k + 4.0) for k in range(*map(int, (tops[i], y) if measured else (y, BOTTOM)), 8)]
     names, drawn = [place_label(heap, taken, roofs, end) for heap in heaps], list[str]()
     for _, i, x, y in sorted(marks, key=itemgetter(1)):

@@ -42,7 +42,7 @@ def test_messages_travel_and_chunks_fill_with_what_they_carry(show, motion):
     assert page.locator("[data-id=r1] text").all_text_contents() == ["chunk 2", "chunk 3", "chunk 0", "chunk 1"]
     arrows = page.locator("[data-id=r1] > g")
     assert [f'color="{arrow.get_attribute("color")}"' for arrow in arrows.all()] == [HUES[c] for c in (2, 3, 0, 1)]
-    assert page.locator(".mg-round ~ .mg-worker").count() == 4  # which cover the ends of the arrows
+    assert page.locator(".mg-round ~ .mg-worker").count() == 4  # drawn later, so they cover the ends of the arrows
     page.wait_for_function(
         "([glass, high]) => glass.getBoundingClientRect().height > 1.9 * high", arg=[glasses.element_handle(), before]
     )
@@ -71,7 +71,7 @@ def test_the_bubble_is_hatched_and_counted_and_can_be_read_on_a_phone(show):
     bar, label = (page.locator(f"[data-id=f0-0-0] {part}").bounding_box() for part in (".mg-frame", "text"))
     assert bar["width"] >= 2 * label["width"]  # in bars of 10 pixels the digits stood side by side
     cover, first = page.locator(".mg-cover.mg-now"), page.locator(".mg-idle").first
-    assert cover.bounding_box()["x"] <= first.bounding_box()["x"]  # of the bubble nothing is seen
+    assert cover.bounding_box()["x"] <= first.bounding_box()["x"]  # it hides the bubble
     press(page, "ArrowRight", times=4)
     assert cover.get_attribute("data-id") == "t3"
     assert counts.all_text_contents() == ["", "1", "2", "3"]

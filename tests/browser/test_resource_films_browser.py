@@ -116,7 +116,7 @@ def test_the_areas_of_memory_are_as_high_as_the_bytes_are_many(opened, films):
     assert (BOTTOM - top) / (BOTTOM - TOP) == pytest.approx(share, abs=0.01)
 
 
-def test_memory_outlines_the_run_without_the_switches_beside_a_chart_of_most_of_the_width(opened, films):
+def test_memory_outlines_the_run_without_switches_and_the_chart_has_most_of_the_width(opened, films):
     """The chart had a third of the width, and nothing in it said what a switch changes."""
     page = opened("memory", viewport={"width": 1074, "height": 768}).page
     chart, *tables = (page.locator(part).bounding_box() for part in ("svg.mg-chart", ".mg-numbers", ".mg-runs"))

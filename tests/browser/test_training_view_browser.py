@@ -61,8 +61,8 @@ DRAWN = """parts => parts.map((part) => {
 })"""
 
 
-def assert_drawn(widget: Locator, weights: list[list[float]], corners: list[float]) -> None:
-    """A line is as thick as its weight is large; a unit of the second layer has its colour in the middle."""
+def assert_network_drawn(widget: Locator, weights: list[list[float]], corners: list[float]) -> None:
+    """A line is as thick as its weight is large. The middle pixel of each hidden unit has the colour of its output."""
     units = np.tanh(np.reshape(weights[0], (16, 2)) @ np.reshape(corners, (2, 2)).mean(0) + weights[1])
     parts = widget.locator(".mg-network [data-at]").evaluate_all(DRAWN)
     lines = [(drawn, weights[k][i]) for is_line, k, i, drawn in parts if is_line]
@@ -168,7 +168,7 @@ def test_a_saved_page_replays_the_frames(show):
         expect(widget.locator(".mg-count")).to_have_text(f"step {frame['step']} of 200")
         expect(widget.locator(".mg-say")).to_have_text(frame["say"])
         assert_painted(widget, frame["heat"])
-        assert_drawn(widget, frame["weights"], view.corners)
+        assert_network_drawn(widget, frame["weights"], view.corners)
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
     assert widget.bounding_box()["height"] <= 600
@@ -185,7 +185,7 @@ def test_a_saved_page_trains_as_python_does_and_starts_over(show):
         expect(widget.locator(".mg-news")).to_have_text("40 steps are done, in this page.")
         expect(widget.locator(".mg-say")).to_have_text(view.steps[-1]["say"])
         assert_painted(widget, view.steps[-1]["heat"])
-        assert_drawn(widget, view.steps[-1]["weights"], view.corners)
+        assert_network_drawn(widget, view.steps[-1]["weights"], view.corners)
     page.get_by_role("button", name="Train 1 step").click()
     expect(widget.locator(".mg-say")).to_contain_text("After 41 steps")
     page.get_by_role("button", name="Reset").click()

@@ -22,8 +22,8 @@ from .widget import HERE
 
 WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "add up", "hand on", "done")
-HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
-TANK = 9  # pixels: width of the part of a cell that fills
+HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 240  # pixels: half the height of a worker; sizes in the table
+TANK = 9  # pixels: width of the gauge in a cell
 HUES = [f'color="{hue}"' for hue in ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9")]  # of chunks
 LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
 Rounds = Sequence[Sequence[Message]]
@@ -162,7 +162,7 @@ def summed_up(sent: int, rounds: int, most: int, whole: int, n: int) -> str:
 
 
 def glass(look: str, frame: tuple[float, ...], words: str, tank: float = 0) -> str:
-    """A part with a frame, of which the left `tank` pixels fill, or all of it. At first it is 1 / n full."""
+    """A frame with a gauge, `tank` pixels wide or as wide as the frame. At first the gauge is 1 / n full."""
     path = "M{0:g},{1:g}h{2:g}v{3:g}h-{2:g}z"
     around, inside = (path.format(*frame[:2], wide, frame[3]) for wide in (frame[2], tank or frame[2]))
     return f'<g {look}><path d="{around}"/><path class="mg-glass" d="{inside}"/>{words}</g>'
@@ -195,7 +195,7 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
 
 
 def message(m: Message, at: Sequence[complex], shift: float) -> str:
-    """An arrow from under one box to under another, `shift` pixels aside, what it carries, and a token that travels."""
+    """An arrow between two boxes, `shift` pixels aside; the chunks that it carries; and a token that moves along it."""
     ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
     tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
     words = f"{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"

@@ -80,7 +80,7 @@ function drag(c) {
   if (!c.dragged && c.drawn < last) c.restart(last, last);
   c.dragged = true;
   sliders.forEach((slider, i) => tell(slider, leaves[i]));
-  const { values, grads, shares } = ran(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
+  const { values, grads, shares } = runProgram(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
   const said = (each, say = number) => Object.fromEntries(Object.entries(each).map(([id, x]) => [id, say(x)]));
   const numbers = said(shares, ([incoming, slope, outgoing]) => `${number(incoming)}\n× ${number(slope)}\n= ${number(outgoing)}`);
   const parts = said(shares, ([, , outgoing]) => number(outgoing)), flows = said(shares, ([, , outgoing]) => band(Math.abs(outgoing)));
@@ -122,11 +122,11 @@ class Screen {
       this.labels[id] = g.querySelector(".mg-label");
       for (const part of g.querySelectorAll(".mg-part")) this.parts[part.dataset.part] = part;
       for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map; // of a box, or of an arrow
-      if (g.matches(".mg-box:has(.mg-heat)")) this.button(g);
+      if (g.matches(".mg-box:has(.mg-heat)")) this.makeButton(g);
     }
     this.clear();
   }
-  button(g) { // that shows the numbers of its heat maps; an element that contains buttons must not have the role "img"
+  makeButton(g) { // it shows the numbers of g's heat maps; an element that contains buttons must not have the role "img"
     this.svg.setAttribute("role", "group");
     for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "aria-label": `numbers of ${this.nameOf(g.dataset.id)}` })) g.setAttribute(name, value);
   }

@@ -15,7 +15,7 @@ from ...draw.svg import band
 from ...draw.words import format_op, is_number, join_names, number, pluralize
 from .gradient_questions import StepQuestion, share_question
 
-LONGEST_LINE = 12  # characters on an arrow; more are wrapped
+LONGEST_LINE = 12  # characters on an arrow; a longer line is wrapped
 LONGEST_BESIDE = 9  # characters below a heat map
 MOST_PARTS = 4  # summands in a box
 
@@ -191,7 +191,7 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
         parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
-        maps={arrow.id: share.maps}, slope=slope_of(picture, share),
+        maps={arrow.id: share.maps}, slope=slope_box(picture, share),
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
         numbers={arrow.id: "\n".join(wrap(line) for line, each in zip(share.lines, share.maps) if not each)},
         formulas={arrow.id: "\n".join(map(wrap, formula.split("\n")))},
@@ -199,8 +199,8 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
     )  # fmt: skip
 
 
-def slope_of(picture: Picture, share: Share) -> str:
-    """The box whose value is the local derivative; "" for none."""
+def slope_box(picture: Picture, share: Share) -> str:
+    """The id of the box whose value is the local derivative; "" for none."""
     operands = [x for x in picture.operands(picture.box[picture.arrow[share.arrow].head]) if x.kind != "constant"]
     return next((x.id for x in operands if x.display_name == share.rule and not share.is_whole), "")
 

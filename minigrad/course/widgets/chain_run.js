@@ -1,5 +1,5 @@
-// leaves: id → number. Runs forward and backward: values and gradients by box; by arrow, [incoming, slope, outgoing].
-function ran(program, leaves) {
+// Runs a program forward and backward from its leaves (id → number). Returns values and gradients by box, and [incoming, slope, outgoing] by arrow.
+function runProgram(program, leaves) {
   const values = {}, grads = { [program.at(-1).id]: 1 }, shares = {};
   const at = ({ id, of }) => ({ a: values[of[0]], b: values[of[1]], y: values[id] });
   for (const node of program) values[node.id] = node.of ? calculated(node.trees[0], at(node)) : leaves[node.id] ?? node.value;

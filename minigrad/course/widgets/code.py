@@ -18,7 +18,7 @@ TOKEN = re.compile(
     rf"|\b(?P<keyword>{'|'.join(kwlist)})\b|\b(?P<figure>\d[\w.]*)",
     re.DOTALL,
 )
-REMOVED = "−"  # begins a line that is no longer in the code
+REMOVED = "−"  # prefix of a line that a pass removed
 LINE, LETTER = 18, 7.3  # height of a line and width of a letter, in pixels
 
 

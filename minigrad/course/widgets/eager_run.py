@@ -15,7 +15,7 @@ from ...engine.base.pytree import leaves
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run, truncate_text
 
 LARGEST = 60  # boxes of one graph; with more, two graphs side by side are too small to read
-TALL, WIDE = 380, 380  # pixels: a taller graph has boxes of one row; neither it nor a wider one has types in its boxes
+TALL, WIDE = 380, 380  # pixels: boxes of a taller graph have one row; boxes of a wider one show no types
 
 
 @dataclass(frozen=True)

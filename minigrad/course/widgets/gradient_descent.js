@@ -16,7 +16,7 @@ const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>
 function render({ model, el }) {
   const [names, words, axes, program] = ["names", "words", "axes", "program"].map((key) => model.get(key));
   const leaves = ["rate", "momentum", ...names.map((_, i) => `at${i}`)];
-  const d = { model, names, words, axes, program, leaves, svg: null }; // and later way, the path, and view, its axes
+  const d = { model, names, words, axes, program, leaves, svg: null }; // later also way (path), view (axes)
   d.way = walked(d, given(d));
   const says = () => d.way.points.map((_, n) => said(d, n));
   const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says });
@@ -66,7 +66,7 @@ function show(d, n, root) {
   part("scene").style.transform = `translate(${left}px, ${foot}px) scale(${(right - left) / 356}, ${(foot - top) / 224}) translate(-62px, -254px)`;
   svg.setAttribute("aria-label", say);
   for (const row of root.querySelectorAll("tbody tr")) row.ariaCurrent = row.dataset.from <= n && n <= row.dataset.to ? "step" : null;
-  const box = root.querySelector(".mg-steps"); // scrolls, not the page
+  const box = root.querySelector(".mg-steps"); // scroll it, not the page
   box.scrollTop = root.querySelector("tbody [aria-current]").offsetTop - box.clientHeight / 2;
   return { phase: "", say };
 }

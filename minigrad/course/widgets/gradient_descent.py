@@ -28,11 +28,11 @@ from ...graph.function import function
 from .browser_program import graph_program
 from .widget import Plain, SteppedWidget, javascript
 
-LINES, SIDE = 400, 51  # segments of a curve, also outside the picture; sample points of a surface, along each side
+LINES, SIDE = 400, 51  # segments of a curve, inside and outside the axes; sample points along each side of a surface
 SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # the share of the surface below each contour
 MOST_LOOKS = 40  # around the lowest point, for a lower one
 FAR = 10  # picture widths; farther from the middle, the ball has run away
-FOOT, TALLEST = 0.12, 1e7  # the share of a curve's picture below the curve; the most pixels to a point of it
+FOOT, TALLEST = 0.12, 1e7  # empty share of the plot below a curve; limit of a pixel coordinate
 HINT = f'<g class="mg-hint">{text("mg-number", 320, 14, "click to start elsewhere")}</g>'
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
@@ -226,7 +226,7 @@ def value_at(f: Callable[..., Any], at: Sequence[float]) -> float:
 
 
 def drawing(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any, hint: str = "") -> tuple[Any, Any, str]:
-    """Both axes, and f between them as SVG, with empty groups for trail and step. With a hint, ticks are empty too."""
+    """Both axes, and a chart of f with empty groups for the trail and the step; with a hint, also for the ticks."""
     x, y, below, at = curve(f, names, value, low, high) if len(names) == 1 else surface(f, names, low, high)
     field = f'{FIELD}<g class="mg-moves" data-scene="">{below}<g data-trail=""></g></g>{lowest(f, at, (x, y))}</svg>'
     start = f'<circle class="mg-start" r="7"/>{text("mg-halo", 11, -6, "start")}</g>'
@@ -237,9 +237,9 @@ def drawing(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any, 
 
 
 def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
-    """Both axes, the curve of f, which goes on outside them, and its lowest point."""
+    """Both axes, the curve of f, which continues outside them, and its lowest point."""
     x = across(low[0], high[0], names[0], words=compact)
-    far = FAR * (x.high - x.low) * np.sinh(6 * np.linspace(-1, 1, LINES + 1)) / np.sinh(6)  # half of it is inside
+    far = FAR * (x.high - x.low) * np.sinh(6 * np.linspace(-1, 1, LINES + 1)) / np.sinh(6)  # half of them inside
     grid = [*((x.low + x.high) / 2 + far).tolist(), x.low, x.high]
     known = [(at, height) for at in grid if isfinite(height := value_at(f, [at]))]
     inside = [(height, at) for at, height in known if x.low <= at <= x.high]
@@ -267,7 +267,7 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
 
 
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
-    """Both axes, f as filled contours, where bluer is higher, and its lowest grid point."""
+    """Both axes, filled contours of f (bluer is higher), and its lowest grid point."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
     grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
     heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])

@@ -41,7 +41,7 @@ function ofNode(item) {
   ];
 }
 
-// A closed box: its size and its SVG. Below its title are its type and value; a dense box has no value, which is read on hover.
+// A closed box: its size and its SVG. Below its title are its type and value; a dense box shows its value on hover only.
 function shape(item, i, name, dense = false) {
   const group = isGroup(item), chip = group ? 26 : 0, texts = textsOf(item, name, dense), h = texts.length * ROW + MARGIN;
   const tags = [item.trouble && [item.trouble.includes("NaN") ? "NaN" : "inf", 44, " mg-trouble"], item.kept && (dense ? ["", 19, ""] : ["saved", 44, ""])].filter(Boolean);

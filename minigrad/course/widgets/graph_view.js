@@ -19,7 +19,7 @@ const BUTTONS = [
   ["open", "Open all groups", "Open all"], ["close", "Close all groups", "Close all"],
   ["svg", "Save what is open as SVG", "SVG"], ["png", "Save what is open as PNG", "PNG"],
 ];
-const KEYS = ["leaf", "constant", "op", "group", "saved for backward", "result"]; // graph_view.css shows those of the boxes on the screen
+const KEYS = ["leaf", "constant", "op", "group", "saved for backward", "result"]; // graph_view.css hides a key without a box on the screen
 const FRAME = `
   <p class="mg-say" aria-live="polite" aria-atomic="true"></p>
   <div class="mg-controls" role="toolbar" aria-label="View">

@@ -50,7 +50,7 @@ function find(g) {
   const own = (item) => (isGroup(item) ? item.spec.replace(/ · .*/, "") : item.spec); // not the op in a module: it is found itself
   const having = (texts) => g.items.flatMap((item, i) => (texts(item).join("\n").toLowerCase().includes(words) ? [i] : []));
   const named = having((item) => [item.sign, item.name, own(item), item.trouble]);
-  g.matches = !words ? [] : named.length ? named : having((item) => [item.sign && item.line]); // not what a leaf is read by
+  g.matches = !words ? [] : named.length ? named : having((item) => [item.sign && item.line]); // the line of a leaf is code that reads it
   g.match = -1;
   mark(g);
   if (!words) return tell(g, whole(g));

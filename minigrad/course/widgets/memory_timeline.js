@@ -108,7 +108,7 @@ function listenToPointers(f, root) {
   return root;
 }
 
-// The moment at a place of the window.
+// The moment at a horizontal position in the window.
 function momentAt({ live, plot: [left] }, svg, clientX) {
   const frame = svg.getBoundingClientRect(), x = svg.viewBox.baseVal.width / frame.width * (clientX - frame.left);
   return Math.floor((x - left) / (rightOf(svg) - left) * live.length);

@@ -53,10 +53,10 @@ SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
 MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
 FEW = 2  # makers of arrays that are named
-WIDE = 590  # pixels: the right end of the axis, but on a phone
+WIDE = 590  # pixels: the right end of the axis, except on a phone
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
-Run = tuple[Any, Sequence[Moment]]  # its switches, and its moments
+Run = tuple[Any, Sequence[Moment]]  # switches, and moments
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
@@ -138,7 +138,7 @@ class MemoryTimeline(ChartFilm):
         entries, peaks = self.runs[way], self.peaks
         names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
         axis = self.alike(way)
-        wide, narrow = (draw_timeline(entries, axis, self.other(way), end, False) for end in (WIDE, RIGHT))
+        wide, narrow = (draw_timeline(entries, axis, self.reference_run(way), end, False) for end in (WIDE, RIGHT))
         drawn = AREAS.sub(r"\1", wide + narrow.replace("mg-picture", "mg-picture mg-down", 1))
         panels = [Panel(POINT, drawn + WHO), Panel("The same in numbers", TABLES)]
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
@@ -161,21 +161,21 @@ class MemoryTimeline(ChartFilm):
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
     def alike(self, way: Any) -> list[int]:
-        """The peaks of the runs that share one axis: those with the same memory, eager or planned, and the other()."""
+        """The peaks of the runs that share one axis: those with the same memory, eager or planned; its reference."""
         peaks = [peak for each, peak in self.peaks.items() if each == way or each.planned == way.planned]
-        outer = self.peaks[self.other(way)[0]]
+        outer = self.peaks[self.reference_run(way)[0]]
         return [*peaks, outer] if outer > max(peaks) else peaks
 
-    def other(self, way: Any) -> Run:
-        """The run to compare a run with: that of no switch; for it, that of checkpoints, or else of planned buffers."""
+    def reference_run(self, way: Any) -> Run:
+        """The run behind this one: without switches; behind that, with checkpoints, or else with planned buffers."""
         ways = Switches(False, 1, False), Switches(True, 1, False), Switches(False, 1, True)
-        other = next((each for each in ways if each in self.runs and each != way), way)
-        return other, self.runs[other]
+        reference = next((each for each in ways if each in self.runs and each != way), way)
+        return reference, self.runs[reference]
 
     @property
     def text(self) -> str:
         """All steps in words; then the dashed outline; then, for the peak, the ops that made each consumer's arrays."""
-        way = self.other([*self.runs][self.number])[0]
+        way = self.reference_run([*self.runs][self.number])[0]
         dashed = [f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes."] * (len(self.runs) > 1)
         return "\n".join([super().text, *dashed, *self.owners[self.number]])
 
@@ -183,7 +183,7 @@ class MemoryTimeline(ChartFilm):
     def svg(self) -> str:
         """The chart of the chosen run, with a legend."""
         way, entries = [*self.runs.items()][self.number]
-        drawn = draw_timeline(entries, self.alike(way), self.other(way), WIDE, True)
+        drawn = draw_timeline(entries, self.alike(way), self.reference_run(way), WIDE, True)
         return self.place_in_rows([("", drawn)])
 
 
@@ -353,7 +353,7 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
 
 
 def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run, end: int, has_legend: bool) -> str:
-    """The areas of the consumers, the outline of the other run, and the phases. The axis is for runs of these peaks."""
+    """The areas of the consumers, the outline of `other`, and the phases. The axis has room for all `peaks`."""
     names, most, peak = names_of(entries), max(peaks), max(entry.total for entry in entries)
     x, label = replace(across(0, len(entries), "moments of the run"), end=end), "live bytes"
     if most > 1.1 * peak:
@@ -388,7 +388,7 @@ def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, gh
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
         words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
-        tops = [e[-1] for e in edges if e[i + 1] - e[-1] < 1 < e[i] - e[-1] - 4 and e[-1] > TOP + 20]  # room above it
+        tops = [e[-1] for e in edges if e[i + 1] - e[-1] < 1 < e[i] - e[-1] - 4 and e[-1] > TOP + 20]  # with room above
         if words == MARKS[i] and tops:
             k, half = [edge[-1] for edge in edges].index(min(tops)), text_width(name, 12) / 2
             labels.append(text("mg-sign mg-halo", min(max(ends[k], LEFT + half), ends[-1] - half), min(tops) - 6, name))

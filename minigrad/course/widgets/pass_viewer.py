@@ -82,7 +82,7 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
     first, last, fused = scenes[0], scenes[-1], fused_in(scenes)
     following = scenes[min(1, len(scenes) - 1)]
-    title = "No pass changes it" if following is first else f"Next, after {escape(following.step.name)}"
+    title = "No pass changes the graph" if following is first else f"Next, after {escape(following.step.name)}"
     _, coming = halves(first, following, "", title, fused)
     screens = [[(f"As written: {first.ops_in_words}", first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
@@ -139,10 +139,10 @@ class Scene:
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
     def code(self, before: Scene) -> Part:
-        """The code, with marks on lines that a pass has added or removed; names of buffers do not count."""
+        """The code, with marks on lines that a pass has added or removed; a buffer's new name is no change."""
         known = {BUFFER.sub("", line) for line in before.lines}
         lit = [line for line in self.lines if BUFFER.sub("", line) not in known]
-        lines = list(with_removed(before.lines, self.lines))
+        lines = list(merge_removed_lines(before.lines, self.lines))
         start = next(i for i, line in enumerate(lines) if line.startswith("def "))
         once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
         return "The code", once + code(lines[start:], start + 1, lit)
@@ -173,8 +173,8 @@ def lines_of_code(program: Program) -> Iterator[str]:
         yield code + mark + comment
 
 
-def with_removed(before: list[str], after: list[str]) -> Iterator[str]:
-    """The lines after a pass, and in their places those that it removed, each with a minus sign."""
+def merge_removed_lines(before: list[str], after: list[str]) -> Iterator[str]:
+    """The lines after a pass, and those that it removed, at their old places, each with a minus sign."""
     old, new = ([BUFFER.sub("", line).removesuffix(", fused") for line in lines] for lines in (before, after))
     for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         gone = (line for key, line in zip(old[a:b], before[a:b]) if key not in new[c:d])

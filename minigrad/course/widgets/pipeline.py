@@ -21,7 +21,7 @@ from .widget import HERE
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 720, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 18, 110  # pixels: row names, time labels, row height, in it, counts
+LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 18, 110  # pixels: row names, time labels, row, stack in it, counts
 
 
 class Pipeline(Film):
@@ -52,7 +52,7 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
     scale, unit    the factor for displayed times, and their unit
     """
     if not tasks:
-        raise ValueError("Pipeline draws a run of one task or more, and this run has none")
+        raise ValueError("Pipeline draws runs with at least one task, and this run has none")
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
     waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
@@ -142,7 +142,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
 
 
 def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: float) -> Iterator[str]:
-    """The waits, and for each moment at which a task begins a cover of what comes after it."""
+    """The waits; and for each moment when a task begins, a rectangle that covers everything later."""
     for t in waits:
         yield draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "")
     for start in sorted({task.start for task in tasks}):
@@ -151,7 +151,7 @@ def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: f
 
 
 def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> list[str]:
-    """The activations that a worker keeps, over time, as a stack on y: each from its forward to its backward."""
+    """A worker's activations over time, as a stack above y: each is kept from its forward to its backward."""
     path, n, most = "", 0, most_kept(task.step for task in tasks)
     for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks):
         n += change

@@ -31,7 +31,7 @@ from .widget import javascript
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
-RULER = 9  # pixels: height of the bits that a number keeps, above the zones
+RULER = 9  # pixels: height of the ruler above the zones: how many bits a number keeps
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 
 
@@ -174,7 +174,7 @@ def reel(
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
     y = upwards(0, most * 1.4, "gradients", words=compact)
-    y = replace(y, marks=[tick for tick in y.ticks if tick < 1.3 * most])  # beside the ruler it says "bits"
+    y = replace(y, marks=[tick for tick in y.ticks if tick < 1.3 * most])  # the ruler's label is there
     pictures = ((k, draw_histogram(format, gradients, sizes, k, x, y)) for k in EXPONENTS)
     scenes = "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in pictures)
     sizes_drawn = Panel(f"How large they are, and what {format.name} makes of them", scenes)

@@ -23,7 +23,7 @@ HOW = (
     "is the limit; where it is flat, arithmetic."
 )
 CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "work that FLOPs do not count"}
-UNCOUNTED = "FLOPs do not count all work: exp is one and takes many; random bits, loops and casts are none."
+UNCOUNTED = "FLOPs do not count all work: exp counts as one and takes many; random bits, loops and casts as none."
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -50,8 +50,8 @@ class Roofline(ChartFilm):
         if not 1 <= most <= LARGEST:
             raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
         self.points, self.machine = found.points, found.machine
-        axis, first = axes(found.every, self.machine), next(iter(self.points.values()))
-        reels = [reel(each, self.machine, axis, found.every, first) for each in self.points.values()]
+        axis, first = axes(found.all_points, self.machine), next(iter(self.points.values()))
+        reels = [reel(each, self.machine, axis, found.all_points, first) for each in self.points.values()]
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property

@@ -116,7 +116,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times, plan)}"
+        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {estimates(times, plan)}"
     )
     pale, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"weak": pale, "outlined": later})]
@@ -144,7 +144,7 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
     return found
 
 
-def basis(times: str, plan: Planned) -> str:
+def estimates(times: str, plan: Planned) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
@@ -188,7 +188,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT + 5, y - 5, f"worker {worker}"))
         parts += [f'<g data-id="idle">{draw_idle(at(start), at(end), y)}</g>' for start, end in gaps(plan, worker)]
-    parts += draw_needs(plan, slots, at)
+    parts += draw_dependencies(plan, slots, at)
     parts += [block(i, slot, at, TOP + 18 + slot.worker * LANE, slot.node in path) for i, slot in enumerate(slots)]
     for i, left in enumerate(at(slot.start) for slot in slots):
         now = text("mg-number", max(left - 4, LEFT + 32), TOP, "now")
@@ -198,11 +198,11 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
 
 
-def draw_needs(plan: Planned, slots: Sequence[ScheduledNode], at: Callable[[float], float]) -> Iterator[str]:
-    """An arrow to each op from those that it waits for: straight from another worker, or an arc on the same one."""
+def draw_dependencies(plan: Planned, slots: Sequence[ScheduledNode], at: Callable[[float], float]) -> Iterator[str]:
+    """An arrow to each op from each op that it waits for: straight between workers, an arc on one worker."""
     middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
     before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
-    name = f"hand-over {took(HANDOVER)}"  # for the first one, right of the worker's name
+    name = f"hand-over {took(HANDOVER)}"  # at the first arrow, right of the worker's name
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:

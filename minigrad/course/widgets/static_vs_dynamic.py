@@ -124,7 +124,7 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
         right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
         panels.append(Panel(framework.title, draw_stop(f, left, why.line)))
-        end = f"Run eagerly its result is {left.result}. It cannot be traced: {str(why).rstrip('.')}."
+        end = f"Run eagerly, its result is {left.result}. It cannot be traced: {str(why).rstrip('.')}."
         return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
     lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}

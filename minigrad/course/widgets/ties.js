@@ -1,4 +1,4 @@
-// Lines behind the panels of a film: from the line of code that runs to what it makes; from the seed of a pass to what it fills.
+// Lines behind the panels of a film: from the line of code that runs to the boxes it makes; from the seed of a pass to the cells it fills.
 
 const placeOf = (part) => (part.querySelector(".mg-frame") ?? part).getBoundingClientRect();
 

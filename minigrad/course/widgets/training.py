@@ -35,8 +35,8 @@ MOST_VALUES = 4096  # elements; arrays of at least twice as many are sampled for
 MOST_LAYERS = 12
 LAYERS = {"Linear", "Tanh", "ReLU", "Sigmoid"}
 LOSSES, OPTIMIZERS = {"binary_cross_entropy_with_logits", "cross_entropy"}, {"SGD", "Adam"}
-MOST_UNITS, MOST_COLUMNS = 8, 6  # drawn of a layer; Linear layers, with more of which columns overlap
-UNIT, PITCH, WIDE, HIGH = 30, 35, 370, 300  # pixels: a unit's square, from one unit to the next, the drawn network
+MOST_UNITS, MOST_COLUMNS = 8, 6  # units drawn per layer; Linear layers, since the columns of more would overlap
+UNIT, PITCH, WIDE, HIGH = 30, 35, 370, 300  # pixels: a unit, the distance between units, the network
 HALTED = "Training stopped before the update of this step: the weights are those after step {:,}."
 NETWORK = """
 .mg-picture .mg-weight { fill: none; stroke: var(--mg-forward); }
@@ -130,7 +130,7 @@ def array(x: Any) -> np.ndarray:
     return np.asarray(x.detach().cpu().numpy() if isinstance(x, Tensor) else x)
 
 
-def spreads(model: Any, optimizer: Any) -> list[Plain]:
+def histograms(model: Any, optimizer: Any) -> list[Plain]:
     """The name and the histograms of up to 12 of the trained parameters."""
     named = getattr(model, "named_parameters", None)
     found = list(named()) if named else [(f"parameter {i}", p) for i, p in enumerate(optimizer.parameters())]
@@ -236,7 +236,7 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 
 
 def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
-    """A Sequential of Linear layers and bends as plain data, with what training_here.js needs to train it; else {}."""
+    """Plain data to draw and train a Sequential of Linear layers and activations in the page; {} for other models."""
     layers = [*model] if type(model).__name__ == "Sequential" else []
     used = [*map(type, layers), type(optimizer), loss_fn]
     are_ours = [str(getattr(each, "__module__", "")).startswith("minigrad.") for each in used]
@@ -257,12 +257,12 @@ def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
 
 
 def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[Any] = ()) -> str:
-    """A small network as SVG: units as squares, weights as lines; with its parameters, and its `outputs` on a grid."""
+    """A network as SVG: units are squares that show `columns`, their outputs on a grid; weights are lines."""
     linear = [k for k, each in enumerate(layers) if isinstance(each, list)]
-    bends = [" ".join(layers[a + 1 : b]) for a, b in pairwise(linear)]
+    activations = [" ".join(layers[a + 1 : b]) for a, b in pairwise(linear)]
     parts, a = [text("mg-number", 22, HIGH // 2 + PITCH * i, f"x{index}") for i, index in enumerate("₀₁")], 0
     before: list[int] = []
-    for c, (size, name) in enumerate(zip([2, *(layers[k][1] for k in linear)], ["in", *bends, "out"])):
+    for c, (size, name) in enumerate(zip([2, *(layers[k][1] for k in linear)], ["in", *activations, "out"])):
         n, room = min(size, MOST_UNITS), (WIDE - UNIT - 52) // len(linear)
         x, words = 26 + c * room, f"{n} of " * (n < size) + f"{size} {name}"
         is_short = text_width(words, 12) < room
@@ -283,7 +283,7 @@ def network(layers: list[Any], numbers: Sequence[Any] = (), columns: Sequence[An
 
 
 def outputs(model: Any, x: Any) -> list[np.ndarray]:
-    """The input, and the outputs of each column of units."""
+    """The input, and the outputs of each column of units in the picture."""
     results = [x]
     for layer in model:
         results.append(layer(results[-1]))
@@ -291,11 +291,11 @@ def outputs(model: Any, x: Any) -> list[np.ndarray]:
 
 
 def field(values: np.ndarray, x: object, y: object, size: int, least: float = 0.0) -> str:
-    """Values at a square grid, row by row, as a picture in SVG: positive is blue, negative orange, larger stronger."""
+    """Values on a square grid, row by row, as an SVG image: blue is positive, orange negative, stronger larger."""
     side, most = round(len(values) ** 0.5), max(1.0, np.abs(values).max())
     pixels = np.where(values[:, None] > 0, (58, 147, 210, 0), (222, 120, 24, 0)).astype(np.uint8)
     pixels[:, 3] = 255 * (least + 0.5 * np.sqrt(np.abs(values) / most))
-    rows = np.insert(pixels.reshape(side, -1), 0, 0, axis=1)  # each begins with its filter: none
+    rows = np.insert(pixels.reshape(side, -1), 0, 0, axis=1)  # each row of a PNG begins with its filter: none
     png = b"\x89PNG\r\n\x1a\n"
     head = pack(">2I5B", side, side, 8, 6, 0, 0, 0)
     for kind, data in (b"IHDR", head), (b"IDAT", compress(rows.tobytes())), (b"IEND", b""):

@@ -15,8 +15,8 @@ const BODY = `
     <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
   </div>
   <div class="mg-charts">
-    <figure class="mg-network"><figcaption>A line is a weight: <b style="color: var(--mg-forward)">blue</b> adds, <b style="color: var(--mg-backward)">dashed orange</b> takes away. A square is what its unit says where.</figcaption></figure>
-    <figure class="mg-boundary"><figcaption>Its answer: blue for <b>○</b>, orange for <b>+</b>, stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
+    <figure class="mg-network"><figcaption>Each line is a weight: <b style="color: var(--mg-forward)">blue</b> adds, <b style="color: var(--mg-backward)">dashed orange</b> subtracts. Each square is its unit's output over the plane.</figcaption></figure>
+    <figure class="mg-boundary"><figcaption>Answer: blue for <b>○</b>, orange for <b>+</b>, stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
     <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
       <div class="mg-rows" role="region" aria-label="The layers" tabindex="0"><table class="mg-table"><thead><tr><th>layer</th><th>weights</th><th>gradients</th></tr></thead><tbody></tbody></table></div></figure>
@@ -109,12 +109,12 @@ function dragPoints(svg, corners, points, moved) {
     if (by) moved(d.points);
   });
 }
-// The squares and lines of Python's picture, at a frame. A canvas below it has what each unit says.
+// Updates the squares and lines of Python's picture to a frame. A canvas below it shows each unit's output.
 function networkChart(figure, { layers, picture }, corners) {
   figure.insertAdjacentHTML("beforeend", `<canvas width="370" height="300" aria-hidden="true"></canvas>${picture}`);
   const [canvas, svg] = figure.querySelectorAll("canvas, svg"), pen = canvas.getContext("2d");
   const title = svg.firstElementChild, names = [...svg.querySelectorAll(".mg-sign")].map((each) => each.textContent).join(", ");
-  const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // their place among the results
+  const columns = [...layers, []].flatMap((layer, k) => (Array.isArray(layer) ? [k] : [])); // indices of their results
   const parts = [...svg.querySelectorAll("[data-at]")].map((part) => [part, ...part.dataset.at.split(",").map(Number)]);
   return (all, n) => {
     const weights = all[n].weights.map((numbers) => numbers.map((x) => x ?? NaN)), results = resultsOf({ layers, parameters: weights.map((numbers) => ({ numbers })) }, corners);
@@ -211,7 +211,7 @@ function chartsOf(v, root) { // each draws (frames, n)
     const rows = all[n].layers.map(layerRow);
     layers.querySelector("tbody").replaceChildren(...rows);
     const ends = rows.map((row) => row.offsetTop + row.offsetHeight), seen = ends.filter((end) => end <= 360);
-    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // no row is cut
+    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // so that no row is cut off
     const more = seen.length < rows.length ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
     layers.querySelector("figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
   });
@@ -268,7 +268,7 @@ function newsOf({ model, isHere, here, state, frames }) {
   const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${grouped(step)} is recorded: Play shows it.`;
   if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again:" : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
-  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
+  return { ready: `Training starts in this page, from the first weights.${model.send ? " The kernel's model does not change." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
 }
 function showState(v) {
   const { model, root, isHere, state } = v, isDead = !isHere && !model.send, planned = model.get("planned");

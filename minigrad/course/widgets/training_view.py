@@ -62,7 +62,7 @@ class TrainingView(SteppedWidget):
     frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps` at the last change of state
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     corners: traitlets.List[float] = traitlets.List().tag(sync=True)
-    program: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # the network, if it can be drawn; and trained
+    program: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # draws the network, and trains it in the page
     state = traitlets.Unicode("ready").tag(sync=True)
     news = traitlets.Unicode().tag(sync=True)
     planned = traitlets.Int(100, min=1).tag(sync=True)
@@ -288,7 +288,7 @@ class TrainingView(SteppedWidget):
 
     def _frame(self, n: int) -> Plain:
         loss, right = (self.losses[-1], self._right()) if n else (None, None)
-        layers = [] if self.program else training.spreads(self.model, self.optimizer)
+        layers = [] if self.program else training.histograms(self.model, self.optimizer)
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
         say = "Before the first step."
         if loss is not None:
@@ -297,8 +297,8 @@ class TrainingView(SteppedWidget):
         curve = training.sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
         found = [*map(training.array, self.model.parameters())] if self.program else []
         weights = [p.astype(float).clip(-1e99, 1e99).round(4).ravel() for p in found]  # JSON has no infinity and no NaN
-        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
-        return {**told, "heat": heat, "weights": [np.where(np.isnan(p), None, p).tolist() for p in weights]}
+        frame = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
+        return {**frame, "heat": heat, "weights": [np.where(np.isnan(p), None, p).tolist() for p in weights]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""
@@ -314,13 +314,13 @@ class TrainingView(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The loss over the steps; before it the boundary, and the network, if they can be drawn."""
+        """The network and the boundary, if they can be drawn, and the loss over the steps."""
         drawn = [("", training.plane(seen)) for seen in [self._boundary] if seen] + [("", training.curve(self.losses))]
         if self.program and self._boundary and self._boundary.levels():
             numbers = [training.array(p).ravel() for p in self.model.parameters()]
             columns = training.outputs(self.model, self._boundary.grid)
             inside = training.network(self.program["layers"], numbers, columns)
-            drawn = [("Weights: blue adds, dashed takes away", inside), ("Its answer", drawn[0][1]), drawn[1]]
+            drawn = [("Weights: blue adds, dashed subtracts", inside), ("The answer", drawn[0][1]), drawn[1]]
         return place_in_rows(self.label, STYLE + LOOKS + training.NETWORK, drawn)
 
     def __repr__(self) -> str:

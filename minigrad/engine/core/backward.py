@@ -79,11 +79,11 @@ def pull_by_rule(create_graph: bool, retain: bool) -> Pull:
 def watch_pullbacks(pull: Pull) -> Pull:
     """Extend `pull` to notify each watcher: by the function that its `passing()` returns, or by its `on_backward`."""
     watchers = modes.current.mode.watchers
-    told = [watcher.passing() if hasattr(watcher, "passing") else watcher.on_backward for watcher in watchers]
+    callbacks = [watcher.passing() if hasattr(watcher, "passing") else watcher.on_backward for watcher in watchers]
 
     def telling(node: Node, gy: Any) -> tuple[Any, ...]:
         gxs = pull(node, gy)
-        for on_backward in told:
+        for on_backward in callbacks:
             on_backward(node, gy, gxs)
         return gxs
 

@@ -47,7 +47,7 @@ class Executable:
         doc="The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far.",
     )
     c_source = property(lambda self: str(getattr(self.program, "c_source", "")), doc="The C++ of the program's parts.")
-    way = property(lambda self: "", doc="Which calls run which program, and why; empty if all run the same one.")
+    tiers = property(lambda self: "", doc="Which calls run which program, and why; empty if all run the same one.")
 
     def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):
         self.graph, self.program = graph, program
@@ -89,7 +89,7 @@ def compile_graph(
     """The graph, compiled for its device.
 
     program   builds the program if the graph runs on the CPU; by default Program
-    tiered    makes an Executable of a Program, and of a function that compiles `program` to replace it later
+    tiered    makes an Executable from a Program for the first calls and a function that compiles its replacement
     into      index of an output → index of the input whose array it overwrites, after the last read of the old value
     finish    a last pass, applied to both the graph as built and the optimised graph
     """

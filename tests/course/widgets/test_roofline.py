@@ -104,7 +104,7 @@ def test_memory_does_not_bound_a_function_if_another_op_moves_as_many_bytes_fast
     for peer in (times, replace(times, nbytes=15 * 10**6)):
         assert f"but × moves {peer.nbytes:,} bytes in 10 percent of the time. FLOPs" in verdict(tanh, MACHINE, [peer])
     assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh, replace(tanh, seconds=0.0001)])  # measured twice
-    (table,) = mg.profiler.Roofline("f", MACHINE, {"as written": [tanh, times]}).tables  # which said "memory"
+    (table,) = mg.profiler.Roofline("f", MACHINE, {"as written": [tanh, times]}).tables  # the first row said "memory"
     assert [row[-1] for row in table.rows] == ["neither  80.0%", "cache  80.0%"]
 
 
@@ -128,7 +128,7 @@ def test_the_picture_names_the_ops_the_roofs_and_what_they_wait_for(widget):
         assert {"in cache 100 GB/s", "main memory 10 GB/s", "peak 100 GFLOP/s"} <= set(words)
         assert {"waits for memory:", "depends: are the", "computes:"} <= set(words)
         peaks = re.findall(r'data-id="main memory" d="M[\d.]+,([\d.]+)', film["panels"][0]["html"])
-        assert all(TOP < float(y) < TOP + (BOTTOM - TOP) / 4 for y in peaks)  # a third was empty
+        assert all(TOP < float(y) < TOP + (BOTTOM - TOP) / 4 for y in peaks)  # a third of the plot was empty
         assert any(f"{i}. {p.name} {100 * share(p, MACHINE):.0f} %" in named for i, p in enumerate(found))
         assert [step["hot"]["here"][-1] for step in film["steps"][2:-1]] == [ROOFS[in_cache(p, MACHINE)] for p in found]
         assert all(f"{i}. {point.name}" in named for i, point in enumerate(found) if len(point.name) < 16)

@@ -67,7 +67,7 @@ def test_an_if_on_a_tensor_is_refused_and_its_line_is_marked():
     widget = StaticVsDynamic(refused, ONE)
 
     assert says(widget)[-1] == (
-        "Run eagerly its result is [0.5, −2]. It cannot be traced: line 3 needs a value, and no value exists while "
+        "Run eagerly, its result is [0.5, −2]. It cannot be traced: line 3 needs a value, and no value exists while "
         "tracing. GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1). "
         "An if on a tensor can be traced as torch.cond(condition, f, g, …)."
     )

@@ -179,7 +179,7 @@ def test_a_session_and_jit_have_it_too():
     assert "expf(" in f.c_source
 
 
-def test_a_python_function_without_operands_is_numpys():
+def test_numpy_runs_a_python_function_without_operands():
     """The search for large steps took the largest operand, and there was none: ValueError."""
     f = mg.function(
         lambda: mg.py_func(lambda: np.ones(3), [], mg.TensorSpec((3,), "float64")) * 2, jit_compile="native"
@@ -213,7 +213,7 @@ def test_each_line_of_a_group_is_made_once(monkeypatch):
 @pytest.mark.without_compiler
 def test_another_word_is_refused():
     for make in (mg.Session, lambda **options: mg.function(abs, **options)):
-        with pytest.raises(ValueError, match='False, True, "native" or "auto", and not \'atuo\''):
+        with pytest.raises(ValueError, match='False, True, "native" or "auto"; got \'atuo\''):
             make(jit_compile="atuo")
 
 

@@ -14,7 +14,7 @@ x, wide = (mg.tensor(np.random.default_rng(0).normal(size=size)) for size in (50
 
 
 @pytest.fixture(autouse=True)
-def compiled(monkeypatch):
+def compilations(monkeypatch):
     """NumPy runs three calls of each graph. Returns a list that gets an entry for each compilation."""
     if toolchain.compiler(quietly=True) is None:
         pytest.skip("no C++ compiler: python -m pip install ziglang brings one")
@@ -25,11 +25,11 @@ def compiled(monkeypatch):
 
 
 def bend(x):
-    return mg.exp(mg.tanh((x + 0.1) + 0.2) * 2).sum()  # unless each bit must be kept, x + 0.3
+    return mg.exp(mg.tanh((x + 0.1) + 0.2) * 2).sum()  # native code may compute x + 0.3, which rounds differently
 
 
-def ways(f, *args, calls=5):
-    """How each call ran, N for native code. Its result is right; NumPy's has the bits of plain mg.function."""
+def tiers_of(f, *args, calls=5):
+    """One letter per call: N for native code, - for NumPy. Asserts right results, and NumPy's to the bit."""
     plain, found = mg.function(f.python_function)(*args).item(), ""
     for _ in range(calls):
         y = f(*args).item()
@@ -38,12 +38,12 @@ def ways(f, *args, calls=5):
     return found
 
 
-def test_three_calls_of_each_shape_run_numpy_then_native_code_and_explain_says_so(compiled):
+def test_three_calls_of_each_shape_run_numpy_then_native_code_and_explain_says_so(compilations):
     f, native = (mg.function(bend, jit_compile=how) for how in ("auto", "native"))
-    assert ways(f, x, calls=2) == "--"
-    assert "on if there is a C++ compiler (calls until now: 2), because" in " ".join(f.explain().split())
-    assert ways(f, x) + ways(f, wide) == "-NNNN" + "---NN"
-    assert f.explain().count("NumPy runs calls 1 to 3, native code the calls from 4 on, because") == len(compiled) == 2
+    assert tiers_of(f, x, calls=2) == "--"
+    assert "on if there is a C++ compiler (calls so far: 2), because" in " ".join(f.explain().split())
+    assert tiers_of(f, x) + tiers_of(f, wide) == "-NNNN" + "---NN"
+    assert f.explain().count("NumPy runs calls 1 to 3, native code runs from call 4 on, ") == len(compilations) == 2
     assert native(wide).item() == f(wide).item()
     assert native.c_source == f.c_source
 
@@ -57,40 +57,40 @@ def test_numpy_runs_until_the_calls_have_lost_as_much_as_compiling_takes(monkeyp
     assert executable(lambda x: x + 1.0, x).numpy_calls == ceil((tiers.COMPILE + 3 * tiers.COMPILE_NODE) / gain)
     loops = [executable(lambda x: mg.lax.scan(lambda h, x: (h + x, h), mg.tensor(0.0), x)[0], xs) for xs in (x, wide)]
     assert loops[0].numpy_calls == pytest.approx(100 * loops[1].numpy_calls, rel=0.05)
-    assert "NumPy runs all calls" in executable(lambda x: x[:, None] @ x[None], x).way
+    assert "NumPy runs all calls" in executable(lambda x: x[:, None] @ x[None], x).tiers
 
 
 def fail(*_):
     raise OSError("no space")
 
 
-@pytest.mark.parametrize(("home", "name", "how"), [  # no compiler; one that fails; a bug of ours
+@pytest.mark.parametrize(("home", "name", "how"), [  # no compiler; a compiler that fails; a bug in our code
     (toolchain, "candidates", list), (toolchain, "load_library", fail), (program, "native", fail),
 ])  # fmt: skip
-def test_without_native_code_numpy_goes_on_and_a_failure_is_said_once(monkeypatch, home, name, how):
+def test_without_native_code_numpy_keeps_running_and_a_failure_warns_once(monkeypatch, home, name, how):
     if how is list:
-        monkeypatch.setattr(tiers, "compiler", toolchain.compiler.__wrapped__)  # it searches again
+        monkeypatch.setattr(tiers, "compiler", toolchain.compiler.__wrapped__)  # without its cache: it searches again
     monkeypatch.setattr(home, name, how)
     f = mg.function(bend, jit_compile="auto")
-    with warnings.catch_warnings(record=True, action="always") as said:
-        assert ways(f, x) == "-----"
-    assert ["no space" in str(w.message) for w in said] == [True] * (how is fail)
-    assert "NumPy runs all calls, because there is no C++ compiler that works, or it could not" in f.explain()
+    with warnings.catch_warnings(record=True, action="always") as warned:
+        assert tiers_of(f, x) == "-----"
+    assert ["no space" in str(w.message) for w in warned] == [True] * (how is fail)
+    assert "NumPy runs all calls, because there is no working C++ compiler, or it could not" in f.explain()
 
 
 def test_an_error_in_the_first_call_and_ctrl_c_in_the_compiler_end_only_those_calls(monkeypatch):
     f, third = mg.function(lambda x, i: (x * x)[i].sum(), jit_compile="auto"), mg.tensor([3])
     with pytest.raises(IndexError, match="50"):
         f(x, mg.tensor([50]))
-    assert ways(f, x, third, calls=2) == "--"
+    assert tiers_of(f, x, third, calls=2) == "--"
     with monkeypatch.context() as m:
         m.setattr(tiers, "compiler", lambda **_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             f(x, third)
-    assert ways(f, x, third, calls=2) == "NN"
+    assert tiers_of(f, x, third, calls=2) == "NN"
 
 
-def test_forward_and_backward_switch_during_a_training_and_edited_weights_keep_the_trace(compiled):
+def test_forward_and_backward_switch_during_training_and_edited_weights_keep_the_trace(compilations):
     w = mg.tensor(x.numpy(), requires_grad=True)
     loss = mg.function(lambda: mg.sum(mg.tanh(w) * x), jit_compile="auto")
     for _ in range(6):
@@ -98,18 +98,18 @@ def test_forward_and_backward_switch_during_a_training_and_edited_weights_keep_t
         np.testing.assert_allclose(gradient.numpy(), (1 - np.tanh(w.detach().numpy()) ** 2) * x.numpy(), rtol=1e-9)
         w.detach().sub_(0.1 * gradient)
     assert all(f"  {part:<11} NumPy runs calls 1 to 3, native" in loss.explain() for part in ("runs", "backward"))
-    assert (loss.trace_count, len(compiled)) == (1, 2)
+    assert (loss.trace_count, len(compilations)) == (1, 2)
 
 
-def test_while_one_thread_compiles_the_others_run_numpy(compiled, monkeypatch):
+def test_while_one_thread_compiles_the_others_run_numpy(compilations, monkeypatch):
     def native(*args, usual=program.native):
         run_in_threads(lambda _: found.append(f(x).item()), range(3))
         return usual(*args)
 
     monkeypatch.setattr(program, "native", native)
     f, found = mg.function(bend, jit_compile="auto"), []
-    assert ways(f, x) == "---NN"
-    assert (found, len(compiled)) == ([mg.function(bend)(x).item()] * 3, 1)
+    assert tiers_of(f, x) == "---NN"
+    assert (found, len(compilations)) == ([mg.function(bend)(x).item()] * 3, 1)
 
 
 def test_a_session_switches_too_and_a_saved_function_forgets_it(tmp_path):
@@ -118,6 +118,6 @@ def test_a_session_switches_too_and_a_saved_function_forgets_it(tmp_path):
     with mg.Session(graph, jit_compile="auto") as session:
         found = ["N" if session.run(y, {fed: x.numpy()}) and session.last_run.c_source else "-" for _ in range(5)]
     f = mg.function(bend, jit_compile="auto")
-    assert "".join(found) == ways(f, x) == "---NN"
+    assert "".join(found) == tiers_of(f, x) == "---NN"
     mg.save(tmp_path / "f", f)
     assert mg.load(tmp_path / "f")(x).item() == mg.function(bend)(x).item()

@@ -1,9 +1,9 @@
 """jit_compile="auto": a graph runs as a NumPy program at first, and as native code once compiling pays off.
 
-Native code saves a little time at each call, and costs a compilation. Nobody knows how often a function will be called.
-So the rule is that of a skier who does not know how many days they will ski: rent, and buy skis when the rent has cost
-as much. This loses at most twice as much time as the better choice. Both times are estimated from the graph, not
-measured, so every run of a script compiles at the same call and has the same results.
+Compiling costs time once; then native code saves a little time at each call. How often a function will be called is not
+known, so the rule is that of the ski rental problem: rent skis until the rent has cost as much as skis do, then buy.
+The time lost is at most twice that of the better choice. Both times are estimated from the graph, not measured, so
+every run of a script compiles at the same call and has the same results.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ...compiler.program.buffer import ProgramStep, ReduceStep
 from .toolchain import compiler, warn_no_compiler
 
 # Seconds on one core, as `python scripts/compiling` measures them.
-COMPILE, COMPILE_NODE = 0.15, 2e-3  # to compile; and more for each node of the optimised graph
-SAVED_CALL, SAVED_BYTE = 3e-7, 1.2e-11  # saved by native code for each NumPy call it replaces, and each byte they move
+COMPILE, COMPILE_NODE = 0.15, 2e-3  # to compile any graph; for each node of the optimised graph
+SAVED_CALL, SAVED_BYTE = 3e-7, 1.2e-11  # saved for each NumPy call replaced; for each byte that it moves
 
 
 class TieredExecutable(Executable):
@@ -56,9 +56,9 @@ class TieredExecutable(Executable):
         return super().__call__(*arrays)
 
     def switch(self) -> None:
-        """Compile native code for this call and all later ones. If that fails, NumPy goes on, and a warning says so."""
+        """Compile native code for this call and all later ones. If that fails, NumPy keeps running, with a warning."""
         native: Any = None
-        self.undecided = False  # other threads go on with NumPy
+        self.undecided = False  # other threads keep running NumPy
         try:
             native = self.compile_native() if compiler(quietly=True) else None
         except BaseException as error:
@@ -69,12 +69,12 @@ class TieredExecutable(Executable):
         if getattr(native, "library", None) is not None:
             self.program = native
         else:
-            self.numpy_calls, self.why = inf, "there is no C++ compiler that works, or it could not compile this graph"
+            self.numpy_calls, self.why = inf, "there is no working C++ compiler, or it could not compile this graph"
 
     @property
-    def way(self) -> str:
-        n, now = self.numpy_calls, f" if there is a C++ compiler (calls until now: {self.calls:,})"
-        calls = "all calls" if n == inf else f"calls 1 to {n:,}, native code the calls from {n + 1:,} on"
+    def tiers(self) -> str:
+        n, now = self.numpy_calls, f" if there is a C++ compiler (calls so far: {self.calls:,})"
+        calls = "all calls" if n == inf else f"calls 1 to {n:,}, native code runs from call {n + 1:,} on"
         return f"NumPy runs {calls}{now if self.undecided and n < inf else ''}, because {self.why}"
 
 

@@ -45,13 +45,13 @@ function placed({ nodes, edges }, width, isTurned) {
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
   const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), fits = deep.width < 1.14 * width && (width < 640 || deep.height < 520), isWide = flat.width > width;
   const plan = isTurned ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // from top to bottom, or in rows
-  const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0, [...plan.place.values()]);
+  const whole = (way, more, axis) => straighten([...way, ...more], axis, more.length ? way.length - 1 : 0, [...plan.place.values()]);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
   const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
   return { ...plan, fits, isWide, boxes: boxes.sort(order), routes: edges.map(route) };
 }
-// Removes what bends an arrow without need: kinks of a few pixels, outward from the label at `fixed`, and way points between which no wall stands.
-function straight(points, axis, fixed, walls) {
+// Removes needless bends from an arrow: kinks of a few pixels, outward from the label at `fixed`, and way points with no box (`walls`) in between.
+function straighten(points, axis, fixed, walls) {
   if (points.some(([, , isCorner]) => isCorner)) return points; // this arrow goes to another row
   const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; }, main = 1 - axis;
   for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
