@@ -277,7 +277,8 @@ def draw_roofline(
     parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
     for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
-    notes = [("mg-halo", x.start + 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(WAITS)]
+    top = BOTTOM - 20.0 if measured else TOP + 13.0  # the lines up to bounds start at the bottom
+    notes = [("mg-halo", x.start + 4, top + 14 * i, words) for i, words in enumerate(WAITS)]
     notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
     middle, named = (low + high) / 2, BETWEEN * (high - low > 20)
     notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]

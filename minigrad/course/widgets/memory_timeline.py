@@ -395,23 +395,15 @@ def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
 
 
 def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:
-    """The area of each consumer, from the top down: each covers the lower part of the one before; then names."""
+    """The area of each consumer, from the top down: each covers the lower part of the one before; then names in it."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
-    ends, labels, peak = [x.at(k) for k in range(len(entries) + 1)], list[str](), min(edge[-1] for edge in edges)
+    ends, labels = [x.at(k) for k in range(len(entries) + 1)], list[str]()
     for i, name in reversed(names.items()):
         yield area(i, ends, [edge[i + 1] for edge in edges])
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
         words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
-        tops = [  # where it is on top, below the line of the peak, and the name is above all that is left of it
-            (e[-1] + 12, right)
-            for k, (e, right) in enumerate(zip(edges, ends))
-            if e[i + 1] - e[-1] < 1 < e[i] - e[-1] - 4 and e[-1] > peak + 3 and right - LEFT > text_width(name, 12) + 8
-            if all(o[-1] > e[-1] + 15 for o, to in zip(edges[:k], ends[1:]) if to > right - text_width(name, 12) - 8)
-        ]
-        if words == MARKS[i] and tops:
-            labels.append(text("mg-number mg-halo", min(tops)[1] - 4, min(tops)[0], name))
-        elif room >= 14:
+        if room >= 14:
             labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
     yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
     yield from [*ghost, *labels]

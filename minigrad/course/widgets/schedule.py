@@ -131,8 +131,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     fast = f"{speedup(plan, plan.seconds)} times as fast as one worker alone; the bound is {bound}"
-    end = f"All is done after {took(plan.seconds)}: {fast}. {share} percent of the workers' time is idle"
-    end += " or goes by until they start." if "Telling" in "".join(cut.say for cut in found) else "."
+    waits = "idle or spent on starting them" if plan.workers > 1 else "idle"
+    end = f"All is done after {took(plan.seconds)}: {fast}. {share} percent of the workers' time is {waits}."
     return [*found, Cut("", end)]
 
 
