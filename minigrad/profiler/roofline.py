@@ -117,7 +117,7 @@ def share(point: Point, machine: Machine) -> float:
     """
     cached = in_cache(point, machine)
     if not point.flops:
-        return point.bandwidth / (machine.cache if cached else machine.memory)
+        return float(point.bandwidth / (machine.cache if cached else machine.memory))
     return float(point.speed / machine.roof(point.intensity, cached))
 
 

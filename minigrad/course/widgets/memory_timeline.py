@@ -391,7 +391,8 @@ def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
         lengths = [[len([*each]) for _, each in groupby(every, key)] for every in (run, entries)]
         if len(lengths[0]) == len(lengths[1]):
             break
-    return np.interp(range(len(run) + 1), *([0, *accumulate(each)] for each in lengths)).tolist()
+    theirs, ours = ([0, *accumulate(each)] for each in lengths)
+    return np.interp([*range(len(run) + 1)], theirs, ours).tolist()
 
 
 def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:

@@ -166,6 +166,13 @@ def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
         assert float(cy) == pytest.approx(y.at(min(4e10, 2e10 * point.intensity)), abs=0.06)
 
 
+def test_a_name_does_not_hide_the_knee_of_the_roof():
+    x = mg.ones(256, 256)
+    drawn = Roofline(lambda x: ((x @ x + x[0]).tanh() * 1 + 0).sum(), x, machine=MACHINE).svg
+    (left, words), *_ = re.findall(r'mg-halo" x="([\d.]+)" y="[\d.]+">(1\. \+, 2[^<]+)', drawn)
+    assert float(left) + 6.5 * len(words) < float(re.search(r'data-id="main memory" d="M600,[\d.]+H([\d.]+)', drawn)[1])
+
+
 def test_of_many_ops_those_that_take_longest_are_shown():
     """The roofline of a training step was 9,000 pixels tall."""
     found = [Point("x", int(10 ** (2 + i % 17 / 5)), 10**5, 1e-6 * (1 + i * 7 % 300)) for i in range(300)]
