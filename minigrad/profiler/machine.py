@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,14 @@ class Machine:
     memory    bytes a second read and written, of a copy in main memory
     cache     bytes a second read and written, of a copy that stays in the cache
     call      seconds of a compiled program that adds two numbers: the overhead of any call
+    fits      bytes moved by the largest op whose arrays are known to fit in the cache
     """
 
     peak: float
     memory: float
     cache: float
     call: float
+    fits: float = 2 * SMALL
 
     def __post_init__(self) -> None:
         if min(self.peak, self.memory, self.cache) <= 0 or self.call < 0:
@@ -61,10 +63,6 @@ class Machine:
             f"solid slope) and {bandwidth(self.cache)} in the cache (dashed). From {number(self.ridge, 3)} FLOPs a "
             "byte on, memory is no bound. Other load lowers all of these."
         )
-
-    def reaching(self, peak: float, cache: float) -> Machine:
-        """The same machine with roofs raised to speeds that an op reached: other load makes measured roofs too low."""
-        return replace(self, peak=max(self.peak, peak), cache=max(self.cache, cache))
 
     @classmethod
     def measured(cls, dtype: Any = np.float32) -> Machine:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import product
 from math import atan2, degrees, hypot
@@ -42,17 +42,18 @@ from ..graph.compiler.passes.remat import cost
 from ..graph.compiler.program.program import Program
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
-from .machine import SMALL, Machine, bandwidth, fastest_of_many, rate
+from .machine import Machine, bandwidth, fastest_of_many, rate
 
 ROWS = 20  # most rows of a table
-NEAR = 0.25  # share of the roof below which something else is the bottleneck
+NEAR = 0.5  # share of the roof below which something else is the bottleneck
+DENSE = 1.0  # FLOPs a byte from which the speed of an op measures the peak: a product has more, a sum fewer
 LETTER = 6.5  # pixels: width of a letter in a label
 WRITTEN, COMPILED = "as written", "after the compiler's passes"
 FIGURES = "FLOPs a byte", "GFLOP/s", "time", "bound, share of roof"
 HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 
-WAITS = "waits for memory:", "fuse it, move fewer bytes"
-COMPUTES = "computes:", "do less arithmetic"
+WAITS = "at the slope:", "memory bounds it"
+COMPUTES = "at the flat roof:", "arithmetic bounds it"
 BETWEEN = "depends: are the", "arrays in cache?"
 
 Place = tuple[float, float, float]  # left end, right end and baseline of a text
@@ -102,16 +103,12 @@ class Point:
 
     intensity = property(lambda self: self.flops / self.nbytes, doc="FLOPs a byte.")
     speed = property(lambda self: self.flops / self.seconds, doc="FLOPs a second.")
-
-    def faster_peer(self, every: Sequence[Point]) -> Point | None:
-        """The fastest op that moves at least as many bytes in under half the time, so memory cannot bound this op."""
-        peers = [p for p in every if p.name != self.name and p.nbytes > 0.99 * self.nbytes]
-        return min((p for p in peers if p.seconds < self.seconds / 2), key=lambda p: p.seconds, default=None)
+    bandwidth = property(lambda self: self.nbytes / self.seconds, doc="Bytes a second.")
 
 
 def in_cache(point: Point, machine: Machine) -> bool:
     """Whether a point's arrays are in the cache: they are small enough, or its op is faster than main memory allows."""
-    return point.nbytes <= 2 * SMALL or point.nbytes / point.seconds > machine.memory
+    return point.nbytes <= 1.01 * machine.fits or point.bandwidth > machine.memory
 
 
 def share(point: Point, machine: Machine) -> float:
@@ -120,20 +117,20 @@ def share(point: Point, machine: Machine) -> float:
     """
     cached = in_cache(point, machine)
     if not point.flops:
-        return point.nbytes / point.seconds / (machine.cache if cached else machine.memory)
+        return float(point.bandwidth / (machine.cache if cached else machine.memory))
     return float(point.speed / machine.roof(point.intensity, cached))
 
 
-def bottleneck(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
-    """A point's bottleneck: call, memory, cache, arithmetic; "neither" far from its roof, or with a faster_peer()."""
+def bottleneck(point: Point, machine: Machine) -> str:
+    """A point's bottleneck: call, memory, cache or arithmetic; "neither" if it is below half of its roof."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
-    if share(point, machine) < NEAR:
+    if round(share(point, machine), 3) < NEAR:
         return "neither"
     if machine.roof(point.intensity, cached) == machine.peak:
         return "arithmetic"
-    return "neither" if point.faster_peer(every) else "cache" if cached else "memory"
+    return "cache" if cached else "memory"
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,6 +144,11 @@ class Roofline(Report):
     name: str
     machine: Machine
     points: Mapping[str, Sequence[Point]]
+
+    def __post_init__(self) -> None:
+        """If one op is faster than main memory allows, arrays of its size are in the cache for every op."""
+        fits = max([self.machine.fits, *(p.nbytes for p in self.all_points if p.bandwidth > self.machine.memory)])
+        object.__setattr__(self, "machine", replace(self.machine, fits=fits))
 
     title = property(lambda self: f"The roofline of {self.name or 'this machine'}")
     summary = property(lambda self: self.machine.summary)
@@ -164,7 +166,7 @@ class Roofline(Report):
         if len(found) > rows:
             part = sum(p.seconds for _, p in found[:rows]) / sum(p.seconds for _, p in found)
             note += f" The {rows} slowest ops take {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
-        return Table(HEAD, [cells(i, point, self.machine, self.all_points) for i, point in found[:rows]], note)
+        return Table(HEAD, [cells(i, point, self.machine) for i, point in found[:rows]], note)
 
     @property
     def charts(self) -> list[str]:
@@ -188,8 +190,18 @@ def under_roofs(
     every = [point for each in found.values() for point in each]
     if not any(point.flops for point in found[WRITTEN]):
         raise ValueError("a roofline needs an op that computes; the ops of this graph, if any, only move elements")
-    fastest = max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
-    return Roofline(name, machine or Machine.measured(float_of(graph)).reaching(*fastest), found)
+    return Roofline(name, machine or raise_roofs(Machine.measured(float_of(graph)), every), found)
+
+
+def raise_roofs(machine: Machine, every: Sequence[Point]) -> Machine:
+    """The machine with roofs no lower than any op's speed, as other load makes measured roofs too low.
+
+    A faster op of few FLOPs a byte shows only that its bound is the slope: the peak is raised to the slope above it.
+    """
+    cache = max([machine.cache, *(p.bandwidth for p in every)])
+    peak = max([machine.peak, *(p.speed for p in every if p.intensity >= DENSE)])
+    peak = max([peak, *(cache * p.intensity for p in every if p.speed > peak)])
+    return replace(machine, peak=peak, cache=cache)
 
 
 # -- counting and measuring ------------------------------------------------------------------------------------
@@ -237,11 +249,11 @@ def float_of(graph: Graph) -> np.dtype:
 # -- drawing -----------------------------------------------------------------------------------------------
 
 
-def cells(i: int, point: Point, machine: Machine, every: Sequence[Point]) -> tuple[Any, ...]:
+def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
     """A row of the table. It starts with the number of the op's dot in the picture."""
     of_roof = f" {share(point, machine):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bottleneck(point, machine, every) + of_roof
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bottleneck(point, machine) + of_roof
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
@@ -265,12 +277,14 @@ def draw_roofline(
     parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
     for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
-    notes = [("mg-halo", x.start + 4, TOP + 13.0 + 14 * i, words) for i, words in enumerate(WAITS)]
+    top = BOTTOM - 20.0 if measured else TOP + 13.0  # the lines up to bounds start at the bottom
+    notes = [("mg-halo", x.start + 4, top + 14 * i, words) for i, words in enumerate(WAITS)]
     notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
     middle, named = (low + high) / 2, BETWEEN * (high - low > 20)
     notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]
-    notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, f"peak {rate(machine.peak)}"))
+    notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 10, f"peak {rate(machine.peak)}"))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
+    taken += [(x.at(p.intensity) - 6, x.at(p.intensity) + 6, y.at(p.speed) + 4) for p in before if p.flops]
     cached = [in_cache(p, machine) for p in found if p.flops]
     roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
     for speed, look, ridge, name, shift in [(machine.memory, "", high, "main memory", 15), *roofs]:
@@ -279,6 +293,7 @@ def draw_roofline(
         weak = " mg-weak" * (len(roofs) > 0 and (2 * sum(cached) > len(cached)) == (not look))
         parts.append(f'<path class="mg-roof{look}{weak}" data-id="{name}" d="{path}"/>')
         words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
+        words = words if LETTER * len(words) < length else name
         turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
         parts.append(f'<g transform="{turn}">{text("mg-number mg-halo", -8, shift, words)}</g>')
         for k in range(0, int(length), 10):  # the roof and the place of its words, in pieces
@@ -330,7 +345,7 @@ def dots(
         heap.append(mark)
     taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
     for _, i, x, y in marks:  # the lines from the dots to the roofs, or up from the axis, in pieces
-        taken += [(x - 4, x + 4, k + 4.0) for k in range(*map(int, (tops[i], y) if measured else (y, BOTTOM)), 8)]
+        taken += [(x - 4, x + 4, k + 4.0) for k in range(int(tops[i] if measured else y), int(y if measured else BOTTOM), 8)]
     names, drawn = [place_label(heap, taken, roofs, end) for heap in heaps], list[str]()
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
@@ -354,7 +369,7 @@ def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place]
     sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
     spots = [(side, y + 4 + 13 * n, max(side - x, x - side - width)) for n in range(-8, 9) for side in sides]
     ranks = [(not is_free(left, at - 4, width, roofs, 7), abs(at - y) + away, left, at) for left, at, away in spots]
-    for may_cross, (*_, left, at) in product((False, True), sorted(ranks)):
+    for may_cross, (*_, left, at) in sorted(product((False, True), ranks), key=lambda each: (each[1][0], each)):
         is_inside = left > LEFT and left + width < end and TOP + 8 < at < BOTTOM - 2
         is_beside, to = at == y + 4 and left in sides[:2], left - 2 if left > x else left + width + 2
         line = [(x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside]

@@ -25,6 +25,8 @@ from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, stairs, upwards
 from ...draw.svg import text, text_width
 from ...engine.base.device import CPU
@@ -364,23 +366,37 @@ def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run,
     parts = [f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{end}"/>']
     parts += areas(names, entries, x, y, outline(*other, entries, x, y) * (other[1] is not entries))
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
-    parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
+    parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
     parts += strip(entries, x.at) + held
     return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
 
 
 def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> list[str]:
-    """The total of another run as a dashed line with its name. It is stretched to the length of this run."""
-    ends = [x.at(k * len(entries) / len(run)) for k in range(len(run) + 1)]
+    """The total of another run as a dashed line with its name, on the moments of this run."""
+    ends = [x.at(k) for k in align(run, entries)]
     path = stairs(ends, [y.at(moment.total) for moment in run])
     words = f"{name}: peak {compact(max(moment.total for moment in run))}"
     sample = f"M{x.end - text_width(words, 12) - 28:.0f},{TOP - 8}h24"
     return [f'<path class="mg-other" d="{sample}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
 
 
+def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
+    """The moments of a run, and its end, on the axis of another: each phase is stretched to the same phase there.
+
+    If one of them has more micro-batches, each training step is stretched to the same step, and each update to its own.
+    """
+    keys: list[Callable[[Moment], object]] = [lambda m: m.phase, lambda m: m.phase == "update"]
+    for key in keys:
+        lengths = [[len([*each]) for _, each in groupby(every, key)] for every in (run, entries)]
+        if len(lengths[0]) == len(lengths[1]):
+            break
+    theirs, ours = ([0, *accumulate(each)] for each in lengths)
+    return np.interp([*range(len(run) + 1)], theirs, ours).tolist()
+
+
 def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:
-    """The area of each consumer, from the top down: each covers the lower part of the one before; then names."""
+    """The area of each consumer, from the top down: each covers the lower part of the one before; then names in it."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
     ends, labels = [x.at(k) for k in range(len(entries) + 1)], list[str]()
     for i, name in reversed(names.items()):
@@ -388,11 +404,7 @@ def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, gh
         start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
         room = x.at(end) - x.at(start)
         words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
-        tops = [e[-1] for e in edges if e[i + 1] - e[-1] < 1 < e[i] - e[-1] - 4 and e[-1] > TOP + 20]  # with room above
-        if words == MARKS[i] and tops:
-            k, half = [edge[-1] for edge in edges].index(min(tops)), text_width(name, 12) / 2
-            labels.append(text("mg-sign mg-halo", min(max(ends[k], LEFT + half), ends[-1] - half), min(tops) - 6, name))
-        elif room >= 14:
+        if room >= 14:
             labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
     yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
     yield from [*ghost, *labels]

@@ -114,17 +114,18 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    parts = [*draw_waits(tasks, waits, one, below - TOP)]
+    kept = most_by_worker(tasks)
+    mine = ([t for t in tasks if t.worker == i] for i in range(len(kept)))
+    stacks = [draw_kept_activations(each, one, TOP + i * ROW + 32 + STACK) for i, each in enumerate(mine)]
+    parts = [*stacks, *draw_waits(tasks, waits, one, below - TOP)]
     parts += [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
-    kept = most_by_worker(tasks)
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-        parts += draw_kept_activations([t for t in tasks if t.worker == i], one, y + 12 + STACK) * (kept != [])
     for t in tasks:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
@@ -142,7 +143,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
 
 
 def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: float) -> Iterator[str]:
-    """The waits; and for each moment when a task begins, a rectangle that covers everything later."""
+    """The waits; and for each moment when a task begins, a rectangle that covers all later waits and stacks."""
     for t in waits:
         yield draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "")
     for start in sorted({task.start for task in tasks}):
@@ -150,14 +151,14 @@ def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: f
         yield f'<rect class="mg-cover" data-id="t{start:g}" {place}/>'
 
 
-def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> list[str]:
+def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> str:
     """A worker's activations over time, as a stack above y: each is kept from its forward to its backward."""
     path, n, most = "", 0, most_kept(task.step for task in tasks)
     for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks):
         n += change
         path += f"H{LABEL + time * one:.0f}V{y - n * 2 * STACK / len(tasks):.1f}"
     words = text("mg-number mg-dim mg-keeps", LABEL - 8, y - 1, f"keeps ≤ {most}")
-    return [words, f'<path class="mg-stack" d="M{LABEL},{y}{path}z"/>']
+    return f'{words}<path class="mg-stack" d="M{LABEL},{y}{path}z"/>'
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:

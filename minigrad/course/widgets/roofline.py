@@ -20,10 +20,13 @@ LARGEST = 60  # ops
 WIDE = 600  # pixels: the right end of the axis, but on a phone
 HOW = (
     "A dot's height is its speed; the roof above it is the most that this machine allows. Where the roof rises, memory "
-    "is the limit; where it is flat, arithmetic."
+    "is the limit; where it is flat, arithmetic. Below half of its roof, neither is."
 )
-CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "work that FLOPs do not count"}
-UNCOUNTED = "FLOPs do not count all work: exp counts as one and takes many; random bits, loops and casts as none."
+CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "neither roof"}
+UNCOUNTED = (
+    "Neither roof: Python's and NumPy's time per call, other programs, or work that FLOPs do not count (exp is one, "
+    "and takes many steps)."
+)
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -51,7 +54,7 @@ class Roofline(ChartFilm):
             raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
         self.points, self.machine = found.points, found.machine
         axis, first = axes(found.all_points, self.machine), next(iter(self.points.values()))
-        reels = [reel(each, self.machine, axis, found.all_points, first) for each in self.points.values()]
+        reels = [reel(each, self.machine, axis, first) for each in self.points.values()]
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
@@ -73,10 +76,8 @@ class Roofline(ChartFilm):
 # -- the film -----------------------------------------------------------------------------------------------
 
 
-def reel(
-    found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every: Sequence[Point], before: Sequence[Point]
-) -> Reel:
-    """The film of one graph. `every`: the points of both graphs; `before`: the points of the graph as written."""
+def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], before: Sequence[Point]) -> Reel:
+    """The film of one graph. `before`: the points of the graph as written."""
     x, y = xy
     wide, narrow = (draw_roofline(found, machine, axis, y, before=before) for axis in (replace(x, end=WIDE), x))
     drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
@@ -84,11 +85,11 @@ def reel(
     ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes in {took(total)}."
     cuts = [Cut("", f"{HOW} {ops}"), Cut("", machine.summary)]
     for i, point in enumerate(found):
-        say = f"{accounts(point)}. {verdict(point, machine, every)}"
+        say = f"{accounts(point)}. {verdict(point, machine)}"
         roof, other = ("in cache", "main memory")[:: 1 if in_cache(point, machine) else -1]
         hot = {"here": [f"p{i}", f"row {i}", roof], "aside": [other]}
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
-    cuts.append(Cut("", describe_bounds(found, machine, every)))
+    cuts.append(Cut("", describe_bounds(found, machine)))
     numbers = Panel("The same in numbers", listing(found, machine))
     rings = " (dashed rings: fused)" * ("mg-ring" in drawn)
     return Reel([Panel(f"Measured, under the roofs{rings}", drawn), numbers], cuts)
@@ -115,34 +116,34 @@ def accounts(point: Point) -> str:
     return f"{point.name}: {flops} and {point.nbytes:,} bytes, {each} FLOPs a byte"
 
 
-def describe_bounds(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
+def describe_bounds(found: Sequence[Point], machine: Machine) -> str:
     """The bottlenecks of all ops in a sentence, each with its share of the time, the largest first."""
-    bounds, parts = dict[str, list[Point]](), list[str]()
+    bounds, parts, before, spent = dict[str, list[Point]](), list[str](), 0, 0.0
     for point in found:
-        bounds.setdefault(bottleneck(point, machine, every), []).append(point)
+        bounds.setdefault(bottleneck(point, machine), []).append(point)
     for what, ops in sorted(bounds.items(), key=lambda item: -sum(p.seconds for p in item[1])):
-        part = sum(p.seconds for p in ops) / sum(p.seconds for p in found)
+        spent += sum(p.seconds for p in ops)
+        until = round(100 * spent / sum(p.seconds for p in found))  # of sums, so that the shares add up to 100
+        part = {0: "under 1", 100: "100" if len(bounds) == 1 else "over 99"}.get(until - before, str(until - before))
         names = join_names(list(dict.fromkeys(p.name for p in ops)))
-        parts.append(f"{100 * part:.0f} percent by {CAUSES.get(what, what)} ({names})")
-    return f"What bounds the time of all ops: {'; '.join(parts)}."
+        parts.append(f"{part} percent by {CAUSES.get(what, what)} ({names})")
+        before = until
+    return f"What bounds the time of all ops: {'; '.join(parts)}.{f' {UNCOUNTED}' * ('neither' in bounds)}"
 
 
-def verdict(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
+def verdict(point: Point, machine: Machine) -> str:
     """The speed of an op, and what bounds it, in words."""
-    what, peer = bottleneck(point, machine, every), point.faster_peer(every)
+    what = bottleneck(point, machine)
     if what == "call":
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
         return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
     memory = "the cache" if in_cache(point, machine) else "main memory"
     part = f"{number(100 * share(point, machine), 3)} percent of what {memory}"
-    speed = f"It moves {bandwidth(point.nbytes / point.seconds)}, {part} allows"
+    speed = f"It moves {bandwidth(point.bandwidth)}, {part} allows"
     if point.flops:
         speed = f"It runs at {rate(point.speed)}, {part} and peak allow"
     if what == "neither":
-        if not peer:
-            return f"{speed}: neither roof is near. {UNCOUNTED}"
-        part = f"{number(100 * peer.seconds / point.seconds, 2)} percent of the time"
-        return f"{speed}, but {peer.name} moves {peer.nbytes:,} bytes in {part}. {UNCOUNTED}"
+        return f"{speed}. {UNCOUNTED}"
     if what == "arithmetic":
         return f"{speed}. Arithmetic bounds it: right of the ridge."
     return f"{speed}. {memory.capitalize()} bounds it{': left of the ridge' * (point.flops > 0)}."

@@ -131,7 +131,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     fast = f"{speedup(plan, plan.seconds)} times as fast as one worker alone; the bound is {bound}"
-    end = f"All is done after {took(plan.seconds)}: {fast}. {share} percent of the workers' time is idle."
+    waits = "idle or spent on starting them" if plan.workers > 1 else "idle"
+    end = f"All is done after {took(plan.seconds)}: {fast}. {share} percent of the workers' time is {waits}."
     return [*found, Cut("", end)]
 
 
@@ -187,7 +188,10 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT + 5, y - 5, f"worker {worker}"))
-        parts += [f'<g data-id="idle">{draw_idle(at(start), at(end), y)}</g>' for start, end in gaps(plan, worker)]
+        for start, end in gaps(plan, worker):
+            is_told = worker > 0 and (start, end) == (0.0, HANDOVER)
+            place = at(start), at(end), y
+            parts.append(draw_start(*place) if is_told else f'<g data-id="idle">{draw_idle(*place)}</g>')
     parts += draw_dependencies(plan, slots, at)
     parts += [block(i, slot, at, TOP + 18 + slot.worker * LANE, slot.node in path) for i, slot in enumerate(slots)]
     for i, left in enumerate(at(slot.start) for slot in slots):
@@ -278,6 +282,14 @@ def draw_idle(left: float, right: float, top: float, high: float = HIGH) -> str:
     hatch = f'<path class="mg-idle" d="M{left + 2:.1f},{top + high / 2}H{right - 1:.1f}" stroke-width="{high}"/>'
     word = text("mg-sign mg-halo", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""
     return hatch + word
+
+
+def draw_start(left: float, right: float, top: float) -> str:
+    """The hand-over that starts a worker: an arrow to its first op, with the word where there is room."""
+    y = top + HIGH / 2 + 6
+    tip = f'<polygon class="mg-tip" points="{tip_back(f"{right:.1f},{y} {left:.1f},{y}", 3)}"/>'
+    word = text("mg-sign mg-halo", (left + right) / 2, y - 8, "start") if right - left > 28 else ""
+    return f'<g class="mg-arrow mg-handover"><path d="M{left:.1f},{y}H{right:.1f}"/>{tip}</g>{word}'
 
 
 def listing(slots: Sequence[ScheduledNode], path: set[Node], before: dict[Node, list[Node]]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline
-from minigrad.course.widgets.memory_timeline import PHASES, Switches, run, segments
+from minigrad.course.widgets.memory_timeline import PHASES, Switches, align, run, segments
 from minigrad.course.widgets.recording import TooLong
 from minigrad.draw.charts import compact
 from minigrad.profiler.ledger import Ledger
@@ -221,6 +221,15 @@ def test_runs_with_the_same_memory_share_an_axis_and_it_says_so(widget):
         words = f"one axis for 6 runs: the largest has {compact(most)}"
         assert (words in film["panels"][0]["html"]) == (1.1 * peak < most)
         assert film["plot"][-1] < 1.2 * most
+
+
+def test_the_dashed_run_has_its_training_steps_where_this_run_has_them(widget):
+    """The other run was stretched as a whole: its valley between two steps lay inside a backward pass of this run."""
+    for way, entries in widget.runs.items():
+        other = widget.other(way)[1]
+        ours, theirs = ([k for k, m in enumerate(each) if m.phase == "update"] for each in (entries, other))
+        assert [at for k, at in enumerate(align(other, entries)) if k in theirs] == ours
+        assert align(other, entries)[-1] == len(entries)
 
 
 def test_the_peak_of_every_run_is_told(widget):

@@ -132,6 +132,7 @@ def test_each_choice_is_a_film_of_its_own():
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
     assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [17, 17]  # with the legend
     assert blocks.count(">9 of 21<") == 4
+    assert blocks.index("mg-stack") < blocks.index("mg-cover")  # which hides the future: the stacks were full at first
     stacks = re.findall(r"mg-stack' d='M124,([\d.]+)([^']+)", blocks)
     highest = [(float(y) - min(map(float, re.findall(r"V([\d.]+)", path)))) / STACK for y, path in stacks]
     assert highest == pytest.approx([1, 3 / 4, 2 / 4, 1 / 4], abs=0.05)  # 1F1B

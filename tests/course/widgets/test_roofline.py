@@ -9,13 +9,13 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import Roofline
-from minigrad.course.widgets.roofline import verdict
+from minigrad.course.widgets.roofline import describe_bounds, verdict
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP
 from minigrad.graph.compiler.passes.liveness import bytes_moved
 from minigrad.graph.compiler.passes.pipeline import optimised
 from minigrad.profiler import clock
 from minigrad.profiler.machine import Machine, fastest
-from minigrad.profiler.roofline import Point, axes, draw_roofline, in_cache, share
+from minigrad.profiler.roofline import Point, axes, draw_roofline, in_cache, raise_roofs, share
 from tests.support.table import table
 
 ROOFS = "main memory", "in cache"
@@ -89,23 +89,36 @@ def test_points_lie_where_they_were_measured(widget):
     (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Main memory bounds it"),
     (Point("+", 10**6, 10**7, 0.000125), "80 percent of what the cache and peak allow. The cache bounds it: left"),
     (Point("@", 2 * 10**6, 2 * 10**5, 4e-5), "50 percent of what the cache and peak allow. Arithmetic bounds it"),
-    (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near. FLOPs"),
+    (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow. Neither roof: Python"),
+    (Point("@", 10**9, 10**7, 0.04), "25 percent of what main memory and peak allow. Neither roof"),
     (Point("+", 10, 160, 1.5e-6), "the call itself is the bound"),
     (Point("gather", 0, 10**7, 0.001), "10 GB/s, 100 percent of what main memory allows. Main memory bounds it."),
-    (Point("randomuniform", 0, 40, 5e-5), "percent of what the cache allows: neither roof is near. FLOPs do not"),
+    (Point("randomuniform", 0, 40, 5e-5), "percent of what the cache allows. Neither roof: Python"),
 ])  # fmt: skip
 def test_what_bounds_an_op_is_said(point, says):
     assert says in verdict(point, MACHINE)
 
 
 def test_memory_does_not_bound_a_function_if_another_op_moves_as_many_bytes_faster():
-    tanh, times = Point("tanh", 10**6, 10**7, 0.00125), Point("×", 10**6, 10**7 + 8, 0.000125)
+    """tanh had 80 % of main memory's roof, or 8 % of the cache's: a slow op in the cache had the lower roof."""
+    tanh, times = Point("tanh", 10**6, 10**7 + 8, 0.00125), Point("×", 10**6, 10**7, 0.000125)
 
-    for peer in (times, replace(times, nbytes=15 * 10**6)):
-        assert f"but × moves {peer.nbytes:,} bytes in 10 percent of the time. FLOPs" in verdict(tanh, MACHINE, [peer])
-    assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh, replace(tanh, seconds=0.0001)])  # measured twice
-    (table,) = mg.profiler.Roofline("f", MACHINE, {"as written": [tanh, times]}).tables  # the first row said "memory"
-    assert [row[-1] for row in table.rows] == ["neither  80.0%", "cache  80.0%"]
+    for peer in (times, replace(times, nbytes=10**8, seconds=0.00125)):
+        found = mg.profiler.Roofline("f", MACHINE, {"as written": [tanh, peer]})
+        assert "8 percent of what the cache and peak allow. Neither roof: Python" in verdict(tanh, found.machine)
+        assert {row[-1] for row in found.tables[0].rows} == {"neither   8.0%", "cache  80.0%"}
+
+
+def test_an_op_of_few_flops_a_byte_does_not_measure_the_peak():
+    """sum was bounded by arithmetic, at 0.125 FLOPs a byte: the peak was its own speed, as @ was slow."""
+    add, total = (Point("sum", int(each * 10**6), 10**6, 1e-5) for each in (0.05, 0.125))
+    roofs = raise_roofs(Machine(1e9, 1e9, 9e10, 0), [add, total, Point("@", 10**8, 10**6, 0.05)])
+
+    assert (roofs.peak, roofs.cache) == pytest.approx((12.5e9, 1e11))
+    assert "Arithmetic" not in verdict(replace(total, seconds=2e-5), replace(roofs, peak=2e10))
+    assert "96 percent by arithmetic (@); 3 percent by neither roof (exp); 1 percent by memory (+)." in describe_bounds(
+        [Point("@", 10**9, 10**7, 0.01), Point("exp", 1, 10**7, 0.000295), Point("+", 10**5, 10**6, 1.5e-4)], MACHINE
+    )
 
 
 @pytest.mark.parametrize("gigabytes_a_second", [5, 20, 90])
@@ -126,7 +139,7 @@ def test_the_picture_names_the_ops_the_roofs_and_what_they_wait_for(widget):
         words = re.findall(r"<text[^>]*>([^<]+)</text>", film["panels"][0]["html"])
         named = ", ".join(words)
         assert {"in cache 100 GB/s", "main memory 10 GB/s", "peak 100 GFLOP/s"} <= set(words)
-        assert {"waits for memory:", "depends: are the", "computes:"} <= set(words)
+        assert {"at the slope:", "depends: are the", "at the flat roof:"} <= set(words)
         peaks = re.findall(r'data-id="main memory" d="M[\d.]+,([\d.]+)', film["panels"][0]["html"])
         assert all(TOP < float(y) < TOP + (BOTTOM - TOP) / 4 for y in peaks)  # a third of the plot was empty
         assert any(f"{i}. {p.name} {100 * share(p, MACHINE):.0f} %" in named for i, p in enumerate(found))
@@ -151,6 +164,13 @@ def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
     for (cx, cy), point in zip(places, found, strict=True):
         assert float(cx) == pytest.approx(x.at(point.intensity), abs=0.06)
         assert float(cy) == pytest.approx(y.at(min(4e10, 2e10 * point.intensity)), abs=0.06)
+
+
+def test_a_name_does_not_hide_the_knee_of_the_roof():
+    x = mg.ones(256, 256)
+    drawn = Roofline(lambda x: ((x @ x + x[0]).tanh() * 1 + 0).sum(), x, machine=MACHINE).svg
+    (left, words), *_ = re.findall(r'mg-halo" x="([\d.]+)" y="[\d.]+">(1\. \+, 2[^<]+)', drawn)
+    assert float(left) + 6.5 * len(words) < float(re.search(r'data-id="main memory" d="M600,[\d.]+H([\d.]+)', drawn)[1])
 
 
 def test_of_many_ops_those_that_take_longest_are_shown():

@@ -125,6 +125,9 @@ def test_one_worker_is_never_idle_and_four_are(widget):
 
     assert 'data-id="idle"' not in film_of[1, "estimated"]["panels"][0]["html"]
     assert ">idle</text>" in film_of[4, "estimated"]["panels"][0]["html"]
+    idle = r'data-id="idle"><path class="mg-idle" d="M14.0,'  # worker 1 was idle while it was told to start
+    assert not re.findall(idle, film_of[2, "estimated"]["panels"][0]["html"])
+    assert "is idle or spent on starting them." in film_of[2, "estimated"]["steps"][-1]["say"]
     assert "0 percent of the workers' time is idle" in film_of[1, "estimated"]["steps"][-1]["say"]
     x = mg.ones(round((HANDOVER - OVERHEAD) * BANDWIDTH / 16))  # exp takes as long as a hand-over
     assert "Telling" not in Schedule(lambda a, b: (a.exp(), b.exp()), x, x, workers=1).text
