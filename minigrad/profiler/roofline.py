@@ -345,7 +345,8 @@ def dots(
         heap.append(mark)
     taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
     for _, i, x, y in marks:  # the lines from the dots to the roofs, or up from the axis, in pieces
-        taken += [(x - 4, x + 4, k + 4.0) for k in range(int(tops[i] if measured else y), int(y if measured else BOTTOM), 8)]
+        upper, lower = (tops[i], y) if measured else (y, BOTTOM)
+        taken += [(x - 4, x + 4, k + 4.0) for k in range(int(upper), int(lower), 8)]
     names, drawn = [place_label(heap, taken, roofs, end) for heap in heaps], list[str]()
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'

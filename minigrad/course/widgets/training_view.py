@@ -17,7 +17,6 @@ from contextvars import Context
 from math import inf
 from typing import Any
 
-import numpy as np
 import traitlets
 
 from ...draw.charts import LOOKS, place_in_rows
@@ -298,7 +297,7 @@ class TrainingView(SteppedWidget):
         found = [*map(training.array, self.model.parameters())] if self.program else []
         weights = [p.astype(float).clip(-1e99, 1e99).round(4).ravel() for p in found]  # JSON has no infinity and no NaN
         frame = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
-        return {**frame, "heat": heat, "weights": [np.where(np.isnan(p), None, p).tolist() for p in weights]}
+        return {**frame, "heat": heat, "weights": [[None if x != x else x for x in p.tolist()] for p in weights]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""

@@ -277,7 +277,7 @@ class Attention(Op):
     def decompose(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
 
     def vjp(self, gy, y, *xs):
-        gqs, gmasks, sums = [], [], []
+        gqs, gmasks, sums = [], [], []  # type: ignore[var-annotated]
         for rows, op, (q, k, v, *mask) in self.blocks(*xs):
             g = cut(gy, rows)
             if sums:  # finish a block before the next one begins
