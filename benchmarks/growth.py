@@ -1,11 +1,11 @@
-"""python -m benchmarks growth [FAMILY ...] [--quick] [--write]: figures over sizes instead of at one size.
+"""python -m benchmarks growth [FAMILY ...] [--quick] [--write]: time and memory over a range of sizes.
 
 batch     a training step of the MLP, the CNN and the transformer, for batches of 1 to 4096
 length    gradients of causal attention, 4 heads of 32, for sequences of 64 to 4096
 nodes     graphs of 10 to 1,000,000 ops on three numbers: to build, differentiate, trace and compile them
 ranks     data parallel training of the MLP on 2 to 8 ranks, with all-reduce in a ring
 
-In brackets after a figure is the exponent of its growth from the row above: 1 is linear, 2 quadratic. Time is CPU time
+The number in brackets is the exponent of growth from the row above: 1 is linear, 2 quadratic. Time is CPU time
 of one thread, the best of several runs. Bytes are those alive at the peak (tracemalloc, to which NumPy reports its
 arrays); of a step, above those of the batch, the parameters and Adam's moments. Each engine has a process of its own.
 """
@@ -50,7 +50,7 @@ SIZES = {
     "nodes": [10**k for k in range(1, 7)],
     "ranks": [2, 4, 6, 8],
 }
-COMPILED = 100_000  # nodes: to compile 1,000,000 takes minutes; so does the memory of 100,000
+COMPILED = 100_000  # nodes compiled at most: 1,000,000 take minutes, as does measuring the memory of 100,000
 UNITS = {"ms": 1e3, "µs": 1e6, "MB": 1e-6, "bytes": 1, "messages": 1}
 COLOURS, LETTERS = (0, 1, 3, 5), "AB C D"  # of the lines: charts.css has nine colours
 Columns = dict[str, dict[int, float]]  # column → size → seconds, bytes or messages

@@ -39,10 +39,10 @@ class NamedOp:
     outputs    names of the values that the op makes
     around     the scopes that its name tells; those of which a label occurs further outside are left out, and scopes in
                the same place with the same `thing` are one
-    scopes     the scopes inside these; if the op has parts, the last one is the op
+    scopes     the scopes inside `around`; if the op has parts, the last scope is the op itself
     parts      the graphs in the op, such as branches; the op also reads their results
 
-    An entry may stand in place of a name.
+    An Entry may be used in place of a name.
     """
 
     entry: Entry | None
@@ -57,9 +57,9 @@ class NamedOp:
 class NamedGraph:
     """A graph. Its inputs are leaves among its ops.
 
-    ops         a generator, if they are many: a function that is called twice is described twice
-    outputs     names of its results; "" for a result that is no value
-    operands    name of an input → the value outside that the input stands for, if it is called with one
+    ops         may be a generator; a function that is called twice is described twice
+    outputs     names of its results; "" for a result that is not a value
+    operands    name of an input → the outer value that is passed for it, if any
     symbols     name of an input → the symbol that it is shown with: carry, row, input; otherwise, only its operand is
     scope       the graph's scope, such as then_branch; None if its ops are in the scope of the op around the graph
     """

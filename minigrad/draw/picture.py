@@ -148,7 +148,7 @@ class PictureBuilder:
     box_of: dict[Any, str] = field(default_factory=dict)
 
     def add_box(self, box: Box, values: Iterable[Any] = ()) -> str:
-        """Add the box of some values. Returns its id."""
+        """Add a box that holds some values. Returns its id."""
         id = f"b{len(self.boxes) + 1}"
         self.boxes[id] = replace(box, id=id)
         self.box_of.update(dict.fromkeys(values, id))

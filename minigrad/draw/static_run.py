@@ -68,7 +68,7 @@ class StaticRun(PictureBuilder):
         return self.add_box(box, [x] * (box.kind == "leaf"))
 
     def run_op(self, sign: str, keys: Iterable[Any], results: Sequence[Box], xs: Sequence[Any], line: int) -> str:
-        """Add the box of an op that made these values, and boxes of operands xs that have none. Returns its id."""
+        """Add the box of an op with these results, and a box for each operand in xs that has none. Returns its id."""
         tails = [*map(self.place, xs)]
         self.add_op(op_box(sign, results), keys, tails)
         self.order.append(id := next(reversed(self.boxes)))

@@ -54,7 +54,7 @@ def test_blocks_give_the_numbers_and_the_derivatives_of_one_softmax(shapes, mask
 @table("causal", [True, False])
 @table("jit_compile", [None, True, "native"])
 def test_four_times_the_length_is_four_times_the_memory(jit_compile, causal):
-    """The weights were one array of L × L, and the rule of backward kept the blocks that it had written over.
+    """The weights were one array of L × L, and the backward rule kept overwritten blocks alive.
 
     The plan of a program may leave gaps: it needed 5.7 times as much for causal attention.
     """

@@ -52,7 +52,7 @@ class GraphReplay(PictureBuilder):
         self.active: set[Any] = set()
 
     def add(self, kind: str, name: str, sign: str, values: Mapping[Any, Any], tails: Sequence[str] = ()) -> list[Arrow]:
-        """Add a box with these values, by their keys; None is a value that is not known. Returns the arrows into it."""
+        """Add a box with values (key → value; None if unknown). Returns the arrows into it."""
         known = {key: x for key, x in values.items() if x is not None}
         self.values |= known
         text, heat = content(map(self.array_of, known.values()))
@@ -108,7 +108,7 @@ def own_derivatives(
 
     operands    each a number, or a shape and a dtype
     names       the names of the result and of each operand
-    shape       of the result
+    shape       the shape of the result
     """
     try:
         xs = [placeholder("", Spec(*x)) if isinstance(x, tuple) else x for x in operands]

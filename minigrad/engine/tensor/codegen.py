@@ -38,7 +38,7 @@ def names(graph: Graph) -> dict[Node, str]:
 
 
 def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
-    """The graph as a Python function of its inputs, and of arrays for the outputs `into`: one line per node."""
+    """A Python function of the graph's inputs, and of arrays for the outputs `into`: one line per node."""
     called, over = names(graph), written_over(graph)
     done = let_go(graph)
     outs = {x: called[o] for x, o in over.items()} | {graph.outputs[i]: f"out{i}" for i in into}
@@ -83,7 +83,7 @@ def written_over(graph: Graph) -> dict[Node, Node]:
 def let_go(graph: Graph) -> dict[Node, list[Node]]:
     """Node → the large arrays made here that this node reads last. Freeing them lets the next array reuse their memory.
 
-    An array that the node writes over loses its own name, so that its memory is freed with the array written there.
+    If a node overwrites an operand's array, the operand's name is deleted, so the memory is freed with the result.
     """
     last = {x: node for node in graph.nodes for x in node.inputs}
     done: dict[Node, list[Node]] = {}

@@ -29,7 +29,7 @@ from .precision import widen_graph
 from .rewrite import optimise
 from .symbol import placeholder
 
-LARGE = 1 << 22  # elements of the largest array: from here on an op runs in blocks, see engine/tensor/blocks.py
+LARGE = 1 << 22  # an op whose largest array has as many elements runs in blocks: engine/tensor/blocks.py
 MOST_PLANS = 256  # per op; an op with more drops its plans, so that memory stays bounded if shapes keep changing
 
 
@@ -68,7 +68,7 @@ class OpPlan:
     spec     the spec of the result
     run      the operands' arrays → the result's array
     rules    which operands want gradients → the compiled derivative; filled on first use
-    blocks   for large arrays: engine/tensor/blocks.py
+    blocks   the BlockedOp of an op on large arrays; otherwise None
     """
 
     op: Op

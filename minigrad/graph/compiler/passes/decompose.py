@@ -5,7 +5,7 @@ backward can read what forward computed:
 
     ln Σ eˣ              its gradient reads the eˣ⁻ᵐ that were summed
     −ln softmax(x)[k]    its gradient reads the same eˣ⁻ᵐ
-    attention            its gradients read the weights, which are not recomputed; not if it is computed in blocks
+    attention            its gradients read the weights, so they are not recomputed; attention in blocks is left whole
     standardise          its gradients read (x − μ) / σ
 
 An op defines its parts in `decompose`, as in engine/ops/normalise.py. After this pass, `share` merges the parts that

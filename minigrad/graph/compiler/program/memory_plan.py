@@ -19,7 +19,7 @@ from .buffer import Buffer, ProgramStep, Section, roots_of
 from .record import Recorder
 
 ALIGNED = 64  # bytes of a cache line; buffers never share one
-LARGE = 1 << 20  # bytes of a workspace that is worth a second try
+LARGE = 1 << 20  # bytes: a larger workspace is packed in both directions
 
 
 @dataclass(eq=False)
@@ -242,7 +242,8 @@ def inherit_allocation(
 def assign_offsets(allocations: Iterable[Allocation]) -> int:
     """Give each allocation an offset, so that those alive at the same step never overlap. Returns the total size.
 
-    A large plan is also packed backwards in time, because forwards leaves gaps where arrays grow from step to step.
+    A large plan is also packed from the last step to the first, because packing from the first
+    leaves gaps where arrays grow from step to step.
     """
     every = list(allocations)
     spans = [(t.first, t.last, t.nbytes) for t in every if t.last is not None]
@@ -257,7 +258,7 @@ def assign_offsets(allocations: Iterable[Allocation]) -> int:
 def pack(spans: Sequence[tuple[int, int, int]]) -> tuple[int, list[int]]:
     """The total size, and an offset for each (first step, last step, bytes).
 
-    In the order of their first steps, each goes into the smallest gap that is large enough.
+    Arrays are placed in the order of their first steps, each into the smallest gap that is large enough.
     """
     gaps = Gaps()
     leaving: list[tuple[int, int, int]] = []  # a heap: (last step, offset, size)
