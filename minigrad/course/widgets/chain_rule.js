@@ -134,7 +134,13 @@ class Screen {
     return this.group[id].querySelector(".mg-name").textContent;
   }
   write(slot, id, text) {
-    if (this[slot][id]) this[slot][id].textContent = text;
+    const part = this[slot][id], label = part?.previousElementSibling;
+    if (!part) return;
+    part.textContent = text;
+    if (part.getAttribute("y") !== label?.getAttribute("y")) return;
+    const room = part.getAttribute("x") - label.getAttribute("x") - label.getComputedTextLength() - 5;
+    if (part.getComputedTextLength() > room) Object.entries({ textLength: room, lengthAdjust: "spacingAndGlyphs" }).forEach((each) => part.setAttribute(...each));
+    else part.removeAttribute("textLength");
   }
   // The lines of an arrow's label: a tspan for each, as draw/svg.py writes them.
   label(id, text) {
