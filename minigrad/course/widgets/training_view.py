@@ -288,16 +288,17 @@ class TrainingView(SteppedWidget):
 
     def _frame(self, n: int) -> Plain:
         loss, right = (self.losses[-1], self._right()) if n else (None, None)
-        layers = [] if self.program else training.spreads(self.model, self.optimizer)
+        layers, of = ([], 0) if self.program else training.spreads(self.model, self.optimizer)
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
         say = "Before the first step."
         if loss is not None:
             say = f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
         curve = training.sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
+        more = {"layers": layers, "of": of, "heat": heat}
         found = [np.nan_to_num(training.array(p)).ravel() for p in self.model.parameters()] if self.program else []
-        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
-        return {**told, "heat": heat, "weights": [p.astype(float).round(4).tolist() for p in found]}
+        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve}
+        return {**told, **more, "weights": [p.astype(float).round(4).tolist() for p in found]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""
