@@ -65,8 +65,8 @@ class TraceBuilder(GraphBuilder):
     """
 
     way_out = (
-        "Return it from the function to see its value. To branch or loop in the function itself, test the tensor, as in "
-        "`if y > 0`, and not y.item(), float(y) or bool(y): mg.function converts if, while and for, unless "
+        "Return it from the function to see its value. To branch or loop in the function itself, test the tensor, as "
+        "in `if y > 0`, and not y.item(), float(y) or bool(y): mg.function converts if, while and for, unless "
         "autograph=False. Elsewhere take mg.cond or where, mg.while_loop or lax.fori_loop"
     )
     way_in = (

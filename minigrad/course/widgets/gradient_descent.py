@@ -121,9 +121,9 @@ class GradientDescent(SteppedWidget):
             where = f"{format_tuple(self.names)} = {format_numbers(self.start)}"
             raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
-        self.steps = [{"phase": "", "say": self._format_step(n, p, "step"), **p} for n, p in enumerate(points)]
-        last = len(points) - 1
-        self.steps[last]["say"] = self._format_step(last, points[last], "last")  # no step follows
+        keys = [*["step"] * (len(points) - 1), "last"]  # no step follows the last
+        says = [self._format_step(n, *each) for n, each in enumerate(zip(points, keys))]
+        self.steps = [{"phase": "", "say": say, **p} for say, p in zip(says, points)]
 
     def _descend(self) -> list[Plain]:
         """Run the descent and return its points. Sets `_end` to the key in `words` for how the descent ends."""
@@ -202,11 +202,13 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     where, height = f"{format_tuple(names)} = {{at}}", f"{value} {{value}}."
     slope = "slope" if len(names) == 1 else "gradient"
     point, step = f"Point {{n}}: {where}; {height}", f"Step {{n}}: {where}; {slope} {{slopes}}, {height}"
+    steps = f"−rate × {slope}: −{{rate}} × {{slopes}}", f"{{momentum}} × last move − {{rate}} × {slope}"
+    first, pushed, last = [*(f"{step} It moves by {x} = {{move}}." for x in steps), step] if is_walked else [point] * 3
     return {
         "value": value,
-        "last": step if is_walked else point,
-        "step": f"{step} It moves by −rate × {slope}: −{{rate}} × {{slopes}} = {{move}}." if is_walked else point,
-        "pushed step": f"{step} It moves by {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
+        "step": first,
+        "pushed step": pushed,
+        "last": last,
         "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
         "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
