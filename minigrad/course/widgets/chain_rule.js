@@ -135,12 +135,11 @@ class Screen {
   }
   write(slot, id, text) {
     const part = this[slot][id], label = part?.previousElementSibling;
-    if (!part) return;
-    part.textContent = text;
-    if (part.getAttribute("y") !== label?.getAttribute("y")) return;
+    if (part) part.textContent = text;
+    part?.removeAttribute("textLength");
+    if (!label || part.getAttribute("y") !== label.getAttribute("y")) return;
     const room = part.getAttribute("x") - label.getAttribute("x") - label.getComputedTextLength() - 5;
-    if (part.getComputedTextLength() > room) Object.entries({ textLength: room, lengthAdjust: "spacingAndGlyphs" }).forEach((each) => part.setAttribute(...each));
-    else part.removeAttribute("textLength");
+    if (part.getComputedTextLength() > room) part.setAttribute("textLength", room);
   }
   // The lines of an arrow's label: a tspan for each, as draw/svg.py writes them.
   label(id, text) {

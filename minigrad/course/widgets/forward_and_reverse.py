@@ -178,8 +178,8 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the cells it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
     lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
-    through, filling, seed, begun = list[str](), list[str](), "", iter([*both.pushed, *both.pulled])
-    zero = list[str]()
+    through, filling, zero, seed = list[str](), list[str](), list[str](), ""
+    begun = iter([*both.pushed, *both.pulled])
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
         lit = [id for ids in cut.hot.values() for id in ids if id not in filling]

@@ -122,8 +122,7 @@ class GradientDescent(SteppedWidget):
             raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
         keys = [*["step"] * (len(points) - 1), "last"]  # no step follows the last
-        says = [self._format_step(n, *each) for n, each in enumerate(zip(points, keys))]
-        self.steps = [{"phase": "", "say": say, **p} for say, p in zip(says, points)]
+        self.steps = [{"phase": "", "say": self._format_step(n, p, keys[n]), **p} for n, p in enumerate(points)]
 
     def _descend(self) -> list[Plain]:
         """Run the descent and return its points. Sets `_end` to the key in `words` for how the descent ends."""
@@ -202,13 +201,10 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     where, height = f"{format_tuple(names)} = {{at}}", f"{value} {{value}}."
     slope = "slope" if len(names) == 1 else "gradient"
     point, step = f"Point {{n}}: {where}; {height}", f"Step {{n}}: {where}; {slope} {{slopes}}, {height}"
-    steps = f"−rate × {slope}: −{{rate}} × {{slopes}}", f"{{momentum}} × last move − {{rate}} × {slope}"
-    first, pushed, last = [*(f"{step} It moves by {x} = {{move}}." for x in steps), step] if is_walked else [point] * 3
-    return {
+    moves = f"−rate × {slope}: −{{rate}} × {{slopes}}", f"{{momentum}} × last move − {{rate}} × {slope}"
+    steps = [*(f"{step} It moves by {x} = {{move}}." for x in moves), step] if is_walked else [point] * 3
+    return dict(zip(("step", "pushed step", "last"), steps)) | {
         "value": value,
-        "step": first,
-        "pushed step": pushed,
-        "last": last,
         "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
         "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",

@@ -144,9 +144,10 @@ class Scene:
         lines = list(with_removed(before.lines, self.lines))
         start = next(i for i, line in enumerate(lines) if line.startswith("def "))
         once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
-        block = ": fused ops run block by block, and this array is one block"
-        is_whole = any(line.endswith(", fused") for line in lines) and not any("def block" in line for line in lines)
-        return "The code" + block * is_whole, once + code(lines[start:], start + 1, lit)
+        is_whole = any(x.endswith(", fused") for x in lines) and not any("def block" in x for x in lines)
+        return "The code" + ": fused ops run block by block, and this array is one block" * is_whole, once + code(
+            lines[start:], start + 1, lit
+        )
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""

@@ -22,10 +22,8 @@ function route(a, b, way, view, boxes) {
     return [`M${start}H${clear(boxes, out, from, foot)}V${foot}H${middle}V${b.bottom}`, middle, b.bottom, 0, -1];
   }
   const isFree = !boxes.some((box) => box.left > a.right && box.left < near && box.top < y && y < box.bottom); // beside a
-  if ((near - x) * sign < 0) { // on a phone
-    const aside = (sign > 0 ? Math.max : Math.min)(x, far, ...(way ? boxes.map((box) => box.right) : [])) + 6 * sign;
-    return [`M${way ? `${center},${a.bottom}v8` : `${x},${y}`}H${aside}V${down}H${far}`, far, down, -sign, 0];
-  }
+  const aside = (sign > 0 ? Math.max : Math.min)(x, far, ...(way ? boxes.map((box) => box.right) : [])) + 6 * sign; // on a phone
+  if ((near - x) * sign < 0) return [`M${way ? `${center},${a.bottom}v8` : `${x},${y}`}H${aside}V${down}H${far}`, far, down, -sign, 0];
   const path = way ? `M${x},${isFree ? y : `${a.top}V${view.top + 3}`}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
   return [path, near, down, sign, 0];
 }
