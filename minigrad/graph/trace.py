@@ -65,9 +65,9 @@ class TraceBuilder(GraphBuilder):
     """
 
     way_out = (
-        "Return it from the function to see its value. To branch on it take mg.cond or where, to loop over it "
-        "mg.while_loop or lax.fori_loop; or write Python's if and for in the function itself, and let mg.function "
-        "convert them, as it does unless autograph=False"
+        "Return it from the function to see its value. To branch or loop in the function itself, test the tensor, as "
+        "in `if y > 0`, and not y.item(), float(y) or bool(y): mg.function converts if, while and for, unless "
+        "autograph=False. Elsewhere take mg.cond or where, mg.while_loop or lax.fori_loop"
     )
     way_in = (
         "a traced function reads tensors that have a value, such as mg.tensor(2.0, requires_grad=True) or a Parameter, "

@@ -68,6 +68,18 @@ def test_the_keyboard_drags_and_a_step_brings_the_run_back(show):
     assert "2.05" not in rule.text_content()
 
 
+def test_a_dragged_number_with_an_exponent_leaves_room_for_its_label(show):
+    """It read grad1.748e−09."""
+    x, y, w = Value(2.0), Value(-3.0), Value(4.0)
+    page = show(ChainRule((x * y + w).tanh() * x)).page
+    page.get_by_role("slider", name="x, dragged").fill("5.2")
+    gaps = """all => all.map(grad => grad.getBoundingClientRect().left
+        - grad.previousElementSibling.getBoundingClientRect().right)"""
+    grads = page.locator(".mg-grad")
+    assert "1.748e−09" in grads.all_text_contents()
+    assert min(grads.evaluate_all(gaps)) > 3
+
+
 def test_while_it_asks_nothing_is_dragged(show):
     page = show(rule_of(GRAPHS["used twice"], asks=True)).page
     assert page.get_by_role("slider", name="dragged").count() == 0

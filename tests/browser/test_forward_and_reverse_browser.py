@@ -100,3 +100,23 @@ def test_a_still_shows_which_way_a_pass_went_and_which_line_it_fills(show):
     assert filling == ["fJ0,2", "fJ1,2", "rJ1,0", "rJ1,1", "rJ1,2"]
     counts = [widget.locator(f'[data-id="{side}count"]').text_content() for side in "fr"]
     assert counts == ["3 forward passes", "2 reverse passes"]
+
+
+CROSSED = """() => {
+  const line = document.querySelector(".mg-ties path"), hit = (box) => [...Array(200).keys()].some((i) => {
+    const { x, y } = line.getPointAtLength((line.getTotalLength() * i) / 200), at = box.getBoundingClientRect();
+    return at.left < x && x < at.right && at.top < y && y < at.bottom; });
+  return [...document.querySelectorAll(".mg-view .mg-box:not(.mg-seed) .mg-frame")].filter(hit).length; }"""
+
+
+@pytest.mark.parametrize("width", [1076, 420])
+def test_no_line_to_a_table_runs_behind_a_box_and_what_carries_zero_is_dotted(show, width):
+    film, zeros = ForwardAndReverse(lambda r, angle: (r * angle.cos(), r * angle.sin()), 2.0, 0.5), {}
+    page = show(film, viewport={"width": width, "height": 900}).page
+    page.locator(".mg-widget").focus()
+    for _ in film.steps[1:]:
+        press(page, "ArrowRight")
+        assert page.evaluate(CROSSED) == 0
+        seed, dotted = page.locator(".mg-seed .mg-name:visible"), page.locator(".mg-arrow.mg-zero:visible path")
+        zeros[seed.text_content()] = dotted.evaluate_all("all => all.filter((x) => x.matches('[class*=pu] *')).length")
+    assert zeros == {"r = 2": 4, "angle = 0.5": 2, "y1 = 1.755": 5, "y2 = 0.9589": 5}

@@ -71,6 +71,11 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     assert film.locator("g.mg-linked").count() == 2
     page.keyboard.press("Enter")
     assert film.locator(".mg-linked").count() == 0
+    film.locator('.mg-code [role="button"]', has_text="return z * z").click()
+    line, *boxes = film.locator(".mg-code .mg-linked, .mg-linked .mg-frame").evaluate_all(
+        "all => all.map(getComputedStyle).map(({ outlineColor: line, stroke }) => (stroke === 'none' ? line : stroke))"
+    )
+    assert sorted(boxes) == [line, line]  # results have a black border, which hid it
     assert page.evaluate("() => [...document.querySelectorAll('.mg-widget [id]')].length") == 0
 
 

@@ -235,6 +235,7 @@ def test_other_models_have_histograms_and_no_row_is_cut(show):
     rows = [each.bounding_box() for each in rows.all()]
     assert box["height"] in [pytest.approx(row["y"] + row["height"] - box["y"], abs=2) for row in rows[:-1]]
     expect(page.locator(".mg-count")).to_have_text("step 2,000 of 2,000")
+    expect(page.locator(".mg-layers .mg-more")).to_have_text(": the first 12 of 14, scroll for the rest")
 
 
 def test_what_no_page_can_train_says_what_is_needed(show):

@@ -89,7 +89,7 @@ def reel(held: np.ndarray, sizes: list[int], is_summed: bool, algorithm: str) ->
     n = len(held)
     order = [i for i in (4, 0, 2, 3, 1, 5) if i < n] if algorithm == "halving" else range(n)  # partners are neighbours
     rounds, words = [*messages(ALL_REDUCE[algorithm], n, n)], [[*map(short, row)] for row in held]
-    panels = Panel("", network(rounds, order, words)), Panel("", holdings(rounds, words, sizes))
+    panels = Panel("", network(rounds, order, words)), Panel("", holdings(rounds, words, sizes, is_summed))
     return Reel(panels, list(cuts(held.copy(), sizes, algorithm, rounds, is_summed)))
 
 
@@ -214,10 +214,11 @@ def xy(z: complex) -> str:
     return f"{z.real:.0f},{z.imag:.0f}"
 
 
-def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]) -> str:
+def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int], is_summed: bool) -> str:
     """What each worker holds of each chunk, a legend, and the bytes that each has sent."""
     n, wide = len(held), min(86, 352 // len(held))
     drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 12, f"chunk {c}") for c in range(n)]
+    drawn.append(text("mg-number mg-dim", LABEL - 8, 12, "the sum of" * is_summed))
     drawn += [f'<path class="mg-bar" {HUES[c]} d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
     for i, row in enumerate(held):
         y = 22 + i * ROW

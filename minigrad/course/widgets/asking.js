@@ -30,13 +30,12 @@ function answer({ model, steps }, n, guess) {
 // The result of the question of step n, in words.
 function verdict({ model, steps, isOpen }, n) {
   if (!model.get("asks") || !steps[n].question || isOpen(n)) return "";
-  const { shown: right } = steps[n].question, { guess, gap, close: countsAsRight, right: exact } = model.get("answers")[n];
+  const { shown: right } = steps[n].question, { guess, gap, close: countsAsRight } = model.get("answers")[n];
   if (guess === null) return `Skipped: it is ${right}. `;
   const said = `You said ${typeof guess === "number" ? number(guess) : guess}`;
   if (countsAsRight) return `${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
   if (!gap) return `${said}; it is ${right}. `;
-  const share = exact ? `, ${number(Math.abs((100 * gap) / exact))} % of it` : "";
-  return `${said}; it is ${right}: ${number(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
+  return `${said}; it is ${right}: ${number(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}. `;
 }
 
 // Show the form for the question of step n if it is open, else hide it.

@@ -134,7 +134,12 @@ class Screen {
     return this.group[id].querySelector(".mg-name").textContent;
   }
   write(slot, id, text) {
-    if (this[slot][id]) this[slot][id].textContent = text;
+    const part = this[slot][id], label = part?.previousElementSibling;
+    if (part) part.textContent = text;
+    part?.removeAttribute("textLength");
+    if (!label || part.getAttribute("y") !== label.getAttribute("y")) return;
+    const room = part.getAttribute("x") - label.getAttribute("x") - label.getComputedTextLength() - 5;
+    if (part.getComputedTextLength() > room) part.setAttribute("textLength", room);
   }
   // The lines of an arrow's label: a tspan for each, as draw/svg.py writes them.
   label(id, text) {

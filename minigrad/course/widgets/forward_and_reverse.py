@@ -178,19 +178,30 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the cells it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
     lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
-    through, filling, seed, begun = list[str](), list[str](), "", iter([*both.pushed, *both.pulled])
+    through, filling, zero, seed = list[str](), list[str](), list[str](), ""
+    begun = iter([*both.pushed, *both.pulled])
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
         lit = [id for ids in cut.hot.values() for id in ids if id not in filling]
         on, off = dict[str, Ids](), dict[str, Ids]()
         if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
-            before, filling = filling, next(lines)
-            seed = filling[0][0] + next(begun).seed
-            emptied = [id for id in before if id[0] == filling[0][0]]
-            off, through = {look: [id for id in through if id not in lit], "filling": emptied}, []
-            on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}
+            before, filling, each, past = filling, next(lines), next(begun), zero
+            seed, zero = filling[0][0] + each.seed, zeros(both, each, filling[0][0])
+            ended = [[id for id in ids if id[0] == seed[0]] for ids in (before, past)]
+            off, through = {look: [id for id in through if id not in lit], "filling": ended[0]}, []
+            off["zero"] = [id for id in ended[1] if id not in zero]
+            turned = [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]
+            on = {"filling": filling, "turned": turned, "zero": zero}
         through += lit
         yield replace(cut, on=on | {look: lit} if look else {}, off=off, hot={**cut.hot, "seed": [seed]})
+
+
+def zeros(both: BothModes, each: Pass, side: str) -> list[str]:
+    """What has, or carries, only zeros in this pass: boxes and arrows."""
+    ends = {arrow.id: arrow.tail if side == "f" else arrow.head for arrow in both.picture.arrows}
+    still = {id for id, moved in each.moved.items() if not moved.strip("−0., []")}
+    carry = {id for id, end in ends.items() if end in still or end not in each.moved or both.slopes.get(id) == "0"}
+    return [side + id for id in sorted(still | carry)]
 
 
 def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:

@@ -1,4 +1,4 @@
-// Gradient descent: with a program, the browser computes the steps; without one it shows those that Python computed.
+// Gradient descent: with a program, the browser computes the steps; without one it shows Python's.
 
 const FIELD = `
   <div class="mg-descent">
@@ -30,7 +30,7 @@ const given = ({ model }) => [model.get("rate"), model.get("momentum"), ...model
 const pixels = (axes, at) => at.map((x, i) => axes[i][2] + (x - axes[i][0]) / (axes[i][1] - axes[i][0]) * (axes[i][3] - axes[i][2]));
 const placeOf = ({ at, value }) => [...at, value].slice(0, 2); // on both axes
 
-// As in Python: the points, and the key in `words` of how they end.
+// As in Python: the points, and the key in `words` of their end.
 function walked(d, [rate, momentum, ...start]) {
   const { model, names, axes, program } = d, n = names.length, points = [];
   if (!program.lines) return { points: model.get("steps"), end: "end" };
@@ -45,7 +45,7 @@ function walked(d, [rate, momentum, ...start]) {
   }
   return { points, end: "end" };
 }
-function said(d, n, key = "step") {
+function said(d, n, key = d.way.points[n + 1] ? "step" : "last") {
   const { at, value, slopes = [], move = [] } = d.way.points[n], [rate, momentum] = given(d).map((x) => number(x));
   const gaps = { n, rate, momentum, at: told(at), value: number(value), slopes: told(slopes), move: told(move) };
   return (d.words[n && +momentum ? `pushed ${key}` : key] ?? d.words[key]).replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
@@ -70,7 +70,7 @@ function show(d, n, root) {
   box.scrollTop = root.querySelector("tbody [aria-current]").offsetTop - box.clientHeight / 2;
   return { phase: "", say };
 }
-// The axes at step n: they hold all points so far and the next one.
+// The axes at step n: they hold the points so far and the next.
 const viewOf = ({ names, axes, way: { points } }, n) => axes.map(([low, high, ...ends], i) => {
   const xs = points.slice(0, n + 2).map((point) => placeOf(point)[i]), up = Math.max(high, ...xs) - high;
   return [low - 1.1 * Math.max(low - Math.min(low, ...xs), i < names.length ? 0 : up / 8), high + 1.1 * up, ...ends];
@@ -126,7 +126,7 @@ function begin(d, root) {
     }));
   };
 }
-// Set leaf i and those after it, unless the function is not finite there.
+// Set leaf i and those after it, unless f is not finite there.
 function drag(d, i, ...xs) {
   const wanted = given(d).map((x, k) => xs[k - i] ?? x), [rate, momentum, ...start] = wanted;
   if (walked(d, wanted).points.length) Object.entries({ rate, momentum, start }).forEach((each) => d.model.set(...each));

@@ -7,6 +7,7 @@ moves a slider (browser_program.py). Neither has code for a particular function,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from itertools import pairwise, product
@@ -17,7 +18,7 @@ import numpy as np
 import traitlets
 from contourpy import contour_generator
 
-from ...api.func import value_and_grad
+from ...api.func import value_and_grad, vmap
 from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
 from ...draw.svg import STYLE, text
 from ...draw.words import number, pluralize
@@ -120,7 +121,8 @@ class GradientDescent(SteppedWidget):
             where = f"{format_tuple(self.names)} = {format_numbers(self.start)}"
             raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
-        self.steps = [{"phase": "", "say": self._format_step(n, p, "step"), **p} for n, p in enumerate(points)]
+        keys = [*["step"] * (len(points) - 1), "last"]  # no step follows the last
+        self.steps = [{"phase": "", "say": self._format_step(n, p, keys[n]), **p} for n, p in enumerate(points)]
 
     def _descend(self) -> list[Plain]:
         """Run the descent and return its points. Sets `_end` to the key in `words` for how the descent ends."""
@@ -199,11 +201,11 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     """Format strings: the sentence about a step, and a sentence for each way in which the descent can end."""
     where, height = f"{format_tuple(names)} = {{at}}", f"{value} {{value}}."
     slope = "slope" if len(names) == 1 else "gradient"
-    point, step = f"Point {{n}}: {where}; {height}", f"Step {{n}}: {where}; {slope} {{slopes}}, {height} It moves by"
-    return {
+    point, step = f"Point {{n}}: {where}; {height}", f"Step {{n}}: {where}; {slope} {{slopes}}, {height}"
+    moves = f"−rate × {slope}: −{{rate}} × {{slopes}}", f"{{momentum}} × last move − {{rate}} × {slope}"
+    steps = [*(f"{step} It moves by {x} = {{move}}." for x in moves), step] if is_walked else [point] * 3
+    return dict(zip(("step", "pushed step", "last"), steps)) | {
         "value": value,
-        "step": f"{step} −rate × {slope}: −{{rate}} × {{slopes}} = {{move}}." if is_walked else point,
-        "pushed step": f"{step} {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
         "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
         "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
@@ -266,11 +268,19 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
     return f'<g class="mg-moves" {place}>{mark}</g>'
 
 
+def sampled(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[list[float]], Any]:
+    """A grid on both axes, and f there: fine if vmap can run f, else coarse, as each point takes a call."""
+    fine, coarse = ([np.linspace(axis.low, axis.high, side).tolist() for axis in axes] for side in (2 * SIDE - 1, SIDE))
+    with suppress(Exception), no_grad(), np.errstate(all="ignore"):
+        rows = [vmap(f)(Tensor(fine[0]), Tensor([y] * len(fine[0]))).numpy() for y in fine[1]]
+        return fine, np.ma.masked_invalid(rows)
+    return coarse, np.ma.masked_invalid([[value_at(f, [x, y]) for x in coarse[0]] for y in coarse[1]])
+
+
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
     """Both axes, filled contours of f (bluer is higher), and its lowest grid point."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
-    grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
-    heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])
+    grid, heights = sampled(f, (x, y))
     pixels = [[*map(axis.at, at)] for axis, at in zip((x, y), grid)]
     drawn = contour_generator(pixels[0], pixels[1], heights, fill_type="OuterOffset")
     layers = []

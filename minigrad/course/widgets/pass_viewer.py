@@ -43,7 +43,7 @@ CROSS = (
     r'\1<path class="mg-strike" d="M\2,\3m\4,0m-7,-5l12,12m-12,0l12,-12"/></g>'  # at a corner: the words stay readable
 )
 Part = tuple[str, str]  # title and HTML
-BUFFER = re.compile(r"\b[a-z]\d+\b")
+BUFFER = re.compile(r"\b(?:buf|[a-z])\d+\b")
 
 
 class PassViewer(Film):
@@ -145,7 +145,10 @@ class Scene:
         lines = list(merge_removed_lines(before.lines, self.lines))
         start = next(i for i, line in enumerate(lines) if line.startswith("def "))
         once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
-        return "The code", once + code(lines[start:], start + 1, lit)
+        is_whole = any(x.endswith(", fused") for x in lines) and not any("def block" in x for x in lines)
+        return "The code" + ": fused ops run block by block, and this array is one block" * is_whole, once + code(
+            lines[start:], start + 1, lit
+        )
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""
@@ -162,10 +165,14 @@ class Scene:
 
 def lines_of_code(program: Program) -> Iterator[str]:
     """The lines of a program, each with its place in the user's function, such as layer:2, and whether it is fused."""
+    # Inputs have the names that the graph shows, unless the code has one of them; buffers are buf0, buf1, …
+    names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs)}
+    names = names if {*names.values()}.isdisjoint(re.findall(r"\w+", program.source)) else {}
     inside = {node for fused in program.graph.nodes if isinstance(fused.op, Fused) for node in fused.op.body.nodes}
     for n, line in enumerate(program.source.splitlines(), 1):
         node = program.text.nodes.get(n)
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
+        code = re.sub(r"\w+", lambda word: names.get(word[0], re.sub(r"^b(?=\d+$)", "buf", word[0])), code)
         if mark and isinstance(node, NamedNode) and node.place:
             comment = f"{node.place.function}:{node.place.line}"
         if node in inside:

@@ -130,11 +130,12 @@ def array(x: Any) -> np.ndarray:
     return np.asarray(x.detach().cpu().numpy() if isinstance(x, Tensor) else x)
 
 
-def histograms(model: Any, optimizer: Any) -> list[Plain]:
-    """The name and the histograms of up to 12 of the trained parameters."""
+def histograms(model: Any, optimizer: Any) -> tuple[list[Plain], int]:
+    """The name and the histograms of up to 12 of the trained parameters, and how many there are."""
     named = getattr(model, "named_parameters", None)
     found = list(named()) if named else [(f"parameter {i}", p) for i, p in enumerate(optimizer.parameters())]
-    return [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found[:MOST_LAYERS]]
+    some = [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found[:MOST_LAYERS]]
+    return some, len(found)
 
 
 def spread(x: Any) -> Plain | None:

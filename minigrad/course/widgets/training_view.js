@@ -211,8 +211,10 @@ function chartsOf(v, root) { // each draws (frames, n)
     const rows = all[n].layers.map(layerRow);
     layers.querySelector("tbody").replaceChildren(...rows);
     const ends = rows.map((row) => row.offsetTop + row.offsetHeight), seen = ends.filter((end) => end <= 360);
-    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // so that no row is cut off
-    const more = seen.length < rows.length ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
+    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // no row is cut
+    const shown = all[n].of > rows.length ? [`the first ${rows.length} of ${all[n].of}`] : seen.length < rows.length ? [rows.length] : [];
+    if (seen.length < rows.length) shown.push("scroll for the rest");
+    const more = shown.length ? `<span class="mg-more">: ${shown.join(", ")}</span>` : "";
     layers.querySelector("figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
   });
   return charts;

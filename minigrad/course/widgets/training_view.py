@@ -287,17 +287,18 @@ class TrainingView(SteppedWidget):
 
     def _frame(self, n: int) -> Plain:
         loss, right = (self.losses[-1], self._right()) if n else (None, None)
-        layers = [] if self.program else training.histograms(self.model, self.optimizer)
+        layers, of = ([], 0) if self.program else training.histograms(self.model, self.optimizer)
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
         say = "Before the first step."
         if loss is not None:
             say = f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
         curve = training.sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
+        more = {"layers": layers, "of": of, "heat": heat}
         found = [*map(training.array, self.model.parameters())] if self.program else []
         weights = [p.astype(float).clip(-1e99, 1e99).round(4).ravel() for p in found]  # JSON has no infinity and no NaN
-        frame = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, "layers": layers}
-        return {**frame, "heat": heat, "weights": [[None if x != x else x for x in p.tolist()] for p in weights]}
+        frame = {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "curve": curve, **more}
+        return {**frame, "weights": [[None if x != x else x for x in p.tolist()] for p in weights]}
 
     def _show(self, state: str, news: str) -> None:
         """Set the state and the news, and send all frames so far."""

@@ -46,6 +46,7 @@ def test_what_it_depends_on_can_be_set_and_the_words_follow():
     assert [step["at"][0] for step in widget.steps] == [0.0, 6.0] * 10 + [0.0]
     assert "Step 1: w = 6; slope 6, bowl 9. It moves by −rate × slope: −1 × 6 = −6." in widget.text
     widget.rate, widget.momentum = 0.1, 0.5
+    assert "It moves by" not in widget.text.splitlines()[-2]  # the last step: it ends there
     assert "It moves by 0.5 × last move − 0.1 × slope = 0.78." in widget.text.splitlines()[1]
     widget.rate, widget.momentum, widget.start = 0.5, 0.0, [1.0]
     assert repr(widget) == "GradientDescent(20 steps; w = 3)"
@@ -109,6 +110,12 @@ def test_the_layers_are_where_the_function_is_high():
     x = xlow + (at[:, 0] - left) / (right - left) * (xhigh - xlow)
     y = ylow + (at[:, 1] - bottom) / (top - bottom) * (yhigh - ylow)
     assert np.allclose(np.hypot(x, y), np.sqrt(0.09 * 8 * 8 / np.pi), rtol=0.03)
+
+
+def test_a_bent_valley_is_one_hollow():
+    """On a coarse grid its second layer had a sliver of its own, which looked like another hollow."""
+    layers = re.findall(r'class="mg-level"[^>]* d="(.+?)"', GradientDescent(valley, low=(-2, -1), high=(2, 3)).picture)
+    assert [layer.count("M") for layer in layers[:2]] == [2, 2]  # the edge of the picture, and the hollow
 
 
 def test_the_minimum_is_marked_where_it_is_in_the_picture():

@@ -70,6 +70,7 @@ def test_gradients_of_ones_own_are_cut_into_chunks():
 
     assert widget.steps[0]["say"].endswith("The number of a chunk is the sum of its elements.")
     assert "sum of its elements" not in AllReduce([[1, 2], [3, 4]]).text
+    assert ["the sum of<" in AllReduce(xs).svg for xs in ([[1, 2], [3, 4]], [[1, 2, 3], [3, 4, 5]])] == [False, True]
     assert words["w0c0"] == words["w1c0"] == "33"  # 1 + 2 + 10 + 20, as the algorithm cuts
     assert words["w0c1"] == words["w1c1"] == "132"
     numbers = re.findall("worker 0: .+; worker 1: .+", widget.text)

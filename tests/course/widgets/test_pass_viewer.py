@@ -95,7 +95,8 @@ def test_the_code_at_the_end_is_that_of_the_last_graph():
     last = panel[panel.index(f'data-scene="{widget.steps[-1]["scene"]}"') :]
 
     assert '<i class="mg-keyword">def</i> program(' in last
-    assert "tanh(" in last
+    assert re.search(r"dot[(]x, \w+, buf\d", last)  # the names of the graph
+    assert [": fused ops run block by block, and this array is one block" in x for x in (panel[:2000], last)] == [0, 1]
     assert last.count('class="mg-hot mg-fused"') > 1  # what it did not have at first
     assert last.count(", fused</i>") == last.count("mg-fused")
 
