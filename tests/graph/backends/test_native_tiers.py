@@ -78,6 +78,18 @@ def test_without_native_code_numpy_goes_on_and_a_failure_is_said_once(monkeypatc
     assert "NumPy runs all calls, because there is no C++ compiler that works, or it could not" in f.explain()
 
 
+@pytest.mark.parametrize("home", [toolchain, program], ids=["the compiler fails", "a bug of ours"])
+def test_a_failure_that_the_user_turns_into_an_error_ends_one_call_and_explain_stays_right(monkeypatch, home):
+    monkeypatch.setattr(home, "load_library" if home is toolchain else "native", fail)
+    f = mg.function(bend, jit_compile="auto")
+    with warnings.catch_warnings(action="error"):
+        assert ways(f, x, calls=3) == "---"
+        with pytest.raises(toolchain.NoCompilerWarning, match="no space"):
+            f(x)
+        assert ways(f, x, calls=2) == "--"
+    assert "NumPy runs all calls, because there is no C++ compiler that works, or it could not" in f.explain()
+
+
 def test_an_error_in_the_first_call_and_ctrl_c_in_the_compiler_end_only_those_calls(monkeypatch):
     f, third = mg.function(lambda x, i: (x * x)[i].sum(), jit_compile="auto"), mg.tensor([3])
     with pytest.raises(IndexError, match="50"):

@@ -57,7 +57,7 @@ class TieredExecutable(Executable):
 
     def switch(self) -> None:
         """Compile native code for this call and all later ones. If that fails, NumPy goes on, and a warning says so."""
-        native: Any = None
+        native, failure = None, ""
         self.undecided = False  # other threads go on with NumPy
         try:
             native = self.compile_native() if compiler(quietly=True) else None
@@ -65,11 +65,13 @@ class TieredExecutable(Executable):
             if not isinstance(error, Exception) or interrupts(error):  # Ctrl-C or a time limit: the next call compiles
                 self.undecided = True
                 raise
-            warn_no_compiler(f"{type(error).__name__}: {error}")
+            failure = f"{type(error).__name__}: {error}"
         if getattr(native, "library", None) is not None:
             self.program = native
-        else:
-            self.numpy_calls, self.why = inf, "there is no C++ compiler that works, or it could not compile this graph"
+            return
+        self.numpy_calls, self.why = inf, "there is no C++ compiler that works, or it could not compile this graph"
+        if failure:
+            warn_no_compiler(failure)  # an error, if the user turns warnings into errors
 
     @property
     def way(self) -> str:
