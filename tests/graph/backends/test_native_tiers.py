@@ -60,6 +60,17 @@ def test_numpy_runs_until_the_calls_have_lost_as_much_as_compiling_takes(monkeyp
     assert "NumPy runs all calls" in executable(lambda x: x[:, None] @ x[None], x).way
 
 
+@pytest.mark.parametrize(("moved", "text"), [
+    (24, "0.0006 ms a call (2 NumPy calls, which move 0.000024 MB)"),
+    (16_320_000_000, "200 ms a call (2 NumPy calls, which move 16300 MB)"),
+])  # fmt: skip
+def test_explain_writes_large_and_small_estimates_without_exponents(monkeypatch, moved, text):
+    monkeypatch.setattr(tiers, "replaceable_calls", lambda steps: (2, moved))
+    f = mg.function(bend, jit_compile="auto")
+    f(x)
+    assert text in " ".join(f.explain().split())
+
+
 def fail(*_):
     raise OSError("no space")
 

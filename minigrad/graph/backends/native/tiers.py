@@ -44,8 +44,9 @@ class TieredExecutable(Executable):
         self.cost, self.gain = COMPILE + COMPILE_NODE * nodes, SAVED_CALL * replaced + SAVED_BYTE * moved
         self.numpy_calls = ceil(self.cost / self.gain) if self.gain else inf
         self.why = (
-            f"compiling takes about {self.cost:.2g} s ({nodes:,} nodes), and saves about {1e3 * self.gain:.2g} ms "
-            f"a call ({replaced:,} NumPy calls, which move {moved / 1e6:,.3g} MB)"
+            f"compiling takes about {rounded(self.cost, 2)} s ({nodes:,} nodes), and saves about "
+            f"{rounded(1e3 * self.gain, 2)} ms a call ({replaced:,} NumPy calls, "
+            f"which move {rounded(moved / 1e6, 3)} MB)"
         )
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -57,7 +58,8 @@ class TieredExecutable(Executable):
 
     def switch(self) -> None:
         """Compile native code for this call and all later ones. If that fails, NumPy goes on, and a warning says so."""
-        native, failure = None, ""
+        native: Any = None
+        failure = ""
         self.undecided = False  # other threads go on with NumPy
         try:
             native = self.compile_native() if compiler(quietly=True) else None
@@ -78,6 +80,11 @@ class TieredExecutable(Executable):
         n, now = self.numpy_calls, f" if there is a C++ compiler (calls until now: {self.calls:,})"
         calls = "all calls" if n == inf else f"calls 1 to {n:,}, native code the calls from {n + 1:,} on"
         return f"NumPy runs {calls}{now if self.undecided and n < inf else ''}, because {self.why}"
+
+
+def rounded(x: float, digits: int) -> str:
+    """x with this many significant digits, and without an exponent."""
+    return np.format_float_positional(x, digits, fractional=False, trim="-")
 
 
 def replaceable_calls(steps: Iterable[ProgramStep]) -> tuple[int, int]:
