@@ -222,7 +222,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
 def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int = 0) -> Iterator[Cut]:
     """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
     sign = ["rstop", *(f"rstop{box}" for box in left.given)]
-    yield Cut(PHASES[0], "It runs.", on={"hidden": [*to_come(left), *sign]})
+    yield Cut(PHASES[0], "The function is called, and runs eagerly.", on={"hidden": [*to_come(left), *sign]})
     for moment in left.moments[:MOST_MOMENTS]:
         now, sign = (sign, []) if moment.line == culprit else ([], sign)
         say = sentence(source.get(moment.line, ""), moment, (), "", "stops" * bool(now))

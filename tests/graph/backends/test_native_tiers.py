@@ -60,6 +60,17 @@ def test_numpy_runs_until_the_calls_have_lost_as_much_as_compiling_takes(monkeyp
     assert "NumPy runs all calls" in executable(lambda x: x[:, None] @ x[None], x).tiers
 
 
+@pytest.mark.parametrize(("moved", "text"), [
+    (24, "0.0006 ms a call (2 NumPy calls, which move 0.000024 MB)"),
+    (16_320_000_000, "200 ms a call (2 NumPy calls, which move 16300 MB)"),
+])  # fmt: skip
+def test_explain_writes_large_and_small_estimates_without_exponents(monkeypatch, moved, text):
+    monkeypatch.setattr(tiers, "replaceable_calls", lambda steps: (2, moved))
+    f = mg.function(bend, jit_compile="auto")
+    f(x)
+    assert text in " ".join(f.explain().split())
+
+
 def fail(*_):
     raise OSError("no space")
 
@@ -76,6 +87,18 @@ def test_without_native_code_numpy_keeps_running_and_a_failure_warns_once(monkey
         assert tiers_of(f, x) == "-----"
     assert ["no space" in str(w.message) for w in warned] == [True] * (how is fail)
     assert "NumPy runs all calls, because there is no working C++ compiler, or it could not" in f.explain()
+
+
+@pytest.mark.parametrize("home", [toolchain, program], ids=["the compiler fails", "a bug of ours"])
+def test_a_failure_that_the_user_turns_into_an_error_ends_one_call_and_explain_stays_right(monkeypatch, home):
+    monkeypatch.setattr(home, "load_library" if home is toolchain else "native", fail)
+    f = mg.function(bend, jit_compile="auto")
+    with warnings.catch_warnings(action="error"):
+        assert ways(f, x, calls=3) == "---"
+        with pytest.raises(toolchain.NoCompilerWarning, match="no space"):
+            f(x)
+        assert ways(f, x, calls=2) == "--"
+    assert "NumPy runs all calls, because there is no C++ compiler that works, or it could not" in f.explain()
 
 
 def test_an_error_in_the_first_call_and_ctrl_c_in_the_compiler_end_only_those_calls(monkeypatch):

@@ -44,8 +44,9 @@ class TieredExecutable(Executable):
         self.cost, self.gain = COMPILE + COMPILE_NODE * nodes, SAVED_CALL * replaced + SAVED_BYTE * moved
         self.numpy_calls = ceil(self.cost / self.gain) if self.gain else inf
         self.why = (
-            f"compiling takes about {self.cost:.2g} s ({nodes:,} nodes), and saves about {1e3 * self.gain:.2g} ms "
-            f"a call ({replaced:,} NumPy calls, which move {moved / 1e6:,.3g} MB)"
+            f"compiling takes about {rounded(self.cost, 2)} s ({nodes:,} nodes), and saves about "
+            f"{rounded(1e3 * self.gain, 2)} ms a call ({replaced:,} NumPy calls, "
+            f"which move {rounded(moved / 1e6, 3)} MB)"
         )
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -58,6 +59,7 @@ class TieredExecutable(Executable):
     def switch(self) -> None:
         """Compile native code for this call and all later ones. If that fails, NumPy keeps running, with a warning."""
         native: Any = None
+        failure = ""
         self.undecided = False  # other threads keep running NumPy
         try:
             native = self.compile_native() if compiler(quietly=True) else None
@@ -65,17 +67,24 @@ class TieredExecutable(Executable):
             if not isinstance(error, Exception) or interrupts(error):  # Ctrl-C or a time limit: the next call compiles
                 self.undecided = True
                 raise
-            warn_no_compiler(f"{type(error).__name__}: {error}")
+            failure = f"{type(error).__name__}: {error}"
         if getattr(native, "library", None) is not None:
             self.program = native
-        else:
-            self.numpy_calls, self.why = inf, "there is no working C++ compiler, or it could not compile this graph"
+            return
+        self.numpy_calls, self.why = inf, "there is no working C++ compiler, or it could not compile this graph"
+        if failure:
+            warn_no_compiler(failure)  # an error, if the user turns warnings into errors
 
     @property
     def tiers(self) -> str:
         n, now = self.numpy_calls, f" if there is a C++ compiler (calls so far: {self.calls:,})"
         calls = "all calls" if n == inf else f"calls 1 to {n:,}, native code runs from call {n + 1:,} on"
         return f"NumPy runs {calls}{now if self.undecided and n < inf else ''}, because {self.why}"
+
+
+def rounded(x: float, digits: int) -> str:
+    """x with this many significant digits, and without an exponent."""
+    return np.format_float_positional(x, digits, fractional=False, trim="-")
 
 
 def replaceable_calls(steps: Iterable[ProgramStep]) -> tuple[int, int]:
