@@ -94,11 +94,11 @@ def test_a_failure_that_the_user_turns_into_an_error_ends_one_call_and_explain_s
     monkeypatch.setattr(home, "load_library" if home is toolchain else "native", fail)
     f = mg.function(bend, jit_compile="auto")
     with warnings.catch_warnings(action="error"):
-        assert ways(f, x, calls=3) == "---"
+        assert tiers_of(f, x, calls=3) == "---"
         with pytest.raises(toolchain.NoCompilerWarning, match="no space"):
             f(x)
-        assert ways(f, x, calls=2) == "--"
-    assert "NumPy runs all calls, because there is no C++ compiler that works, or it could not" in f.explain()
+        assert tiers_of(f, x, calls=2) == "--"
+    assert "NumPy runs all calls, because there is no working C++ compiler, or it could not" in f.explain()
 
 
 def test_an_error_in_the_first_call_and_ctrl_c_in_the_compiler_end_only_those_calls(monkeypatch):
