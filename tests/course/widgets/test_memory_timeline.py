@@ -226,7 +226,7 @@ def test_runs_with_the_same_memory_share_an_axis_and_it_says_so(widget):
 def test_the_dashed_run_has_its_training_steps_where_this_run_has_them(widget):
     """The other run was stretched as a whole: its valley between two steps lay inside a backward pass of this run."""
     for way, entries in widget.runs.items():
-        other = widget.other(way)[1]
+        other = widget.reference_run(way)[1]
         ours, theirs = ([k for k, m in enumerate(each) if m.phase == "update"] for each in (entries, other))
         assert [at for k, at in enumerate(align(other, entries)) if k in theirs] == ours
         assert align(other, entries)[-1] == len(entries)
