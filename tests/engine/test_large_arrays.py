@@ -1,5 +1,7 @@
 """Large arrays are computed in blocks by several threads, and neither results nor warnings show it."""
 
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -13,6 +15,7 @@ from minigrad.engine.tensor import blocks, rules
 from tests.examples import DIFFERENTIABLE
 from tests.graph.compiler.test_random_graphs import assert_same_bits
 from tests.support.fuzz_programs import attempt, bounded, program, run
+from tests.support.peak_memory import peak_bytes
 from tests.support.table import table
 
 F = mg.nn.functional
@@ -98,3 +101,31 @@ def test_where_threads_are_used(monkeypatch):
     monkeypatch.setattr(blocks, "share", lambda *_: exec("raise KeyboardInterrupt"))
     with pytest.raises(KeyboardInterrupt):
         x * 2
+
+
+@table("f", [F.gelu, mg.relu, lambda x: x.float()])
+def test_the_gradients_of_blocks_are_stored_once(f):
+    """Blocks kept the arrays that they had copied into the gradient, until the last block was done."""
+    rules.LARGE, blocks.BLOCK, x = 1 << 20, 1 << 14, mg.ones(1 << 20, requires_grad=True)
+    run, size = lambda: mg.autograd.grad(y, x, g, retain_graph=True), x.spec.nbytes
+    g = mg.ones_like(y := f(x))
+    run()
+    assert peak_bytes(run) < 1.6 * size
+
+
+def test_ctrl_c_is_not_lost_if_numpy_warns_in_another_thread():
+    """The last error won: a FloatingPointError after Ctrl-C made the op run as a whole, as if nobody had pressed it."""
+    began, stopped = threading.Event(), threading.Event()
+
+    def block(i):
+        if threading.current_thread() is threading.main_thread():
+            began.wait(9)
+            stopped.set()
+            raise KeyboardInterrupt
+        began.set()
+        stopped.wait(9)
+        time.sleep(0.1)
+        raise FloatingPointError
+
+    with pytest.raises(KeyboardInterrupt):
+        blocks.share_quietly(block, 100)

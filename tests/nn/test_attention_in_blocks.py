@@ -73,3 +73,13 @@ def test_four_times_the_length_is_four_times_the_memory(jit_compile, causal):
         return f.latest.run.latest.program.plan.peak_bytes
 
     assert peak(2048) <= 5.5 * peak(512)
+
+
+def test_the_number_of_keys_may_be_known_only_when_a_program_runs():
+    """Causal blocks compared the number of keys with a row, which raised LengthError while the program was built."""
+    q, k = (mg.tensor(RNG.normal(size=(n, 4))) for n in (300, 260))
+    gradients = lambda q, k: mg.autograd.grad(attention(q, k, k, is_causal=True).sum(), (q, k))  # noqa: E731
+    shapes = [mg.TensorSpec((300, 4), "f8"), mg.TensorSpec((None, 4), "f8")]
+    f = mg.function(gradients, jit_compile=True, autograph=False, input_signature=shapes)
+    for got, expected in zip(f(q, k), gradients(q.requires_grad_(), k.requires_grad_()), strict=True):
+        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-9, atol=1e-9)

@@ -94,6 +94,7 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int, others:
             with each:
                 pass
     if errors:
+        errors.sort(key=lambda error: not isinstance(error, Exception))  # Ctrl-C is last, so it is never lost
         raise errors.pop()
 
 

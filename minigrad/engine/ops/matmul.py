@@ -258,7 +258,7 @@ class Attention(Op):
         count = -(-L // ROWS)
         for i in range(count):
             rows = slice(L * i // count, L * (i + 1) // count)
-            keys = slice(0, min(rows.stop, S)) if self.causal and not mask else None
+            keys = slice(0, min(rows.stop, S)) if self.causal and not mask and isinstance(S, int) else None
             op = AttentionWeights(self.scale, self.causal, rows.start if self.causal else 0)
             yield rows, op, (cut(q, rows), cut(k, keys), cut(v, keys), *(cut(m, rows) for m in mask))
 

@@ -38,7 +38,7 @@ def names(graph: Graph) -> dict[Node, str]:
 
 
 def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
-    """A Python function of the graph's inputs, and of arrays for the outputs `into`: one line per node."""
+    """A Python function of the graph's inputs, and of arrays for the outputs `into`, which it does not return."""
     called, over = names(graph), written_over(graph)
     done = let_go(graph)
     outs = {x: called[o] for x, o in over.items()} | {graph.outputs[i]: f"out{i}" for i in into}
@@ -53,7 +53,7 @@ def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
             lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
             if node in done:
                 lines.append(f"    del {', '.join(called[x] for x in done[node])}")
-    returned = ", ".join("None" if y is None else called[y] for y in graph.outputs)
+    returned = ", ".join("None" if y is None or i in into else called[y] for i, y in enumerate(graph.outputs))
     return "\n".join([*lines, f"    return {returned},"])
 
 
