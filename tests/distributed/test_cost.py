@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
+from minigrad.zoo.transformers import TransformerBlock
 
 import minigrad as mg
 from minigrad.distributed import cost, simulator
@@ -270,6 +271,12 @@ def test_a_model_without_attention_is_not_cut_by_tensors(perceptron):
     assert {plan.tensor for plan in cost.plans(perceptron, "laptop", 4, 8)} == {1}
     with pytest.raises(ValueError, match="the 0 heads of each layer, and got 2"):
         cost.step(perceptron, "laptop", 8, tensor=2)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_the_heads_of_attention_are_counted_with_and_without_dropout(dropout):
+    blocks = [TransformerBlock(16, heads=4, dropout=dropout) for _ in range(2)]
+    assert workload(mg.profiler.estimate(mg.nn.Sequential(*blocks), (2, 8, 16))).heads == 4
 
 
 def test_layers_that_are_not_most_of_a_model_are_no_stages():

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...draw.words import number, took
-from ...engine.ops import AttentionWeights
+from ...engine.ops import Attention, AttentionWeights
 from ...profiler.costs import Estimate
 from ...profiler.costs_table import module_of
 from ..algorithms import ALL_REDUCE
@@ -106,7 +106,8 @@ def workload(model: Model) -> Workload:
             families.setdefault((above, cost.flops), []).append(path)
     most = [paths for (_, flops), paths in families.items() if 2 * len(paths) * flops > model.flops]
     layers = max(most, key=len, default=[next(iter(model.parts))])
-    attention = [x for x in nodes if isinstance(x.op, AttentionWeights) and module_of(x).startswith(f"{layers[0]}.")]
+    inside = [x for x in nodes if module_of(x).startswith(f"{layers[0]}.")]
+    attention = [x for x in inside if isinstance(x.op, Attention | AttentionWeights)]
     heads = max((x.spec.shape[1] for x in attention if len(x.spec.shape) == 4), default=0)
     sizes = [x / samples[0] for x in (model.train_flops, model.saved_bytes, model.outputs[layers[0]].nbytes)]
     width = max(p.spec.dtype.itemsize for p in model.parameter_tensors)

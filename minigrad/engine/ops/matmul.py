@@ -35,7 +35,7 @@ from .movement import Concatenate, Pad
 from .normalise import exponentials
 from .reduce import SumOfProducts
 
-ROWS = 128  # most queries of a block of attention: one block of weights fits into the cache
+ROWS = 128  # queries in a block of attention, at most: the weights of one block fit into the cache
 
 
 class MatMul(Op):
@@ -176,7 +176,7 @@ class AttentionWeights(Op):
 
     scale     s
     causal    whether query i attends to keys 0 to start + i only
-    start     number of queries before these
+    start     number of queries before the first one of this block
 
     If all scores of a query are −∞, the query attends to no key, and its weights are 0.
     """
@@ -266,12 +266,12 @@ class Attention(Op):
         y, parts = None, []
         for rows, op, (queries, keys, values, *bias) in self.blocks(q, k, v, *mask):
             w = op.forward(xp, queries, keys, *bias)
-            # In q's memory order, so that heads that are adjacent there can be joined without a copy.
+            # y has q's memory order, so that heads that are adjacent there can be joined without a copy.
             fits = q.shape[:-2] == w.shape[:-2] == v.shape[:-2] and q.shape[-1] == v.shape[-1]
             if y is None and fits and q.dtype == w.dtype == v.dtype:
                 y = xp.empty_like(q)
             parts.append(xp.matmul(w, values, out=None if y is None else cut(y, rows)))
-            del w  # before the next block's
+            del w  # free them before the next block allocates its own
         return y if y is not None else parts[0] if len(parts) == 1 else xp.concatenate(parts, -2)
 
     def decompose(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
@@ -288,7 +288,7 @@ class Attention(Op):
             sums = [total + gx for total, gx in zip(sums, new)] or new
             gqs.append(gq)
             gmasks += gmask
-        if gmasks:  # a mask with a row for each query was cut; another is shared by all blocks
+        if gmasks:  # a mask with a row for each query was cut into blocks; any other is shared by them
             is_cut = gmasks[0].shape != xs[3].shape
             gmasks = [join_rows(gmasks) if is_cut else sum(gmasks[1:], gmasks[0])]
         return join_rows(gqs), *sums, *gmasks
@@ -310,7 +310,7 @@ class Attention(Op):
 
 
 def cut(x, rows):
-    """x[…, rows, :]; x itself for None, or if its single row is for all queries."""
+    """x[…, rows, :]; x itself if rows is None, or if x has one row for all queries."""
     return x if rows is None or x.ndim < 2 or x.shape[-2] == 1 else x[..., rows, :]
 
 
@@ -320,7 +320,7 @@ def join_rows(parts):
 
 
 def lengthen(x, rows):
-    """x (…, n, k) with rows of zeros added up to (…, rows, k)."""
+    """x padded with rows of zeros, from (…, n, k) to (…, rows, k)."""
     n = x.shape[-2]
     return x if n is rows or n == rows else x.apply(Pad((*((0, 0),) * (x.ndim - 2), (0, rows - n), (0, 0))))
 

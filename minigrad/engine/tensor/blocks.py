@@ -1,12 +1,12 @@
 """Large arrays in blocks: an op, or its derivative, computed for some rows at a time, by several threads.
 
-`Op.outer` says along how many leading axes the parts of a result do not depend on each other. So a block of the result
-is the same op on blocks of the operands: it has a plan of its own, and thereby a derivative of its own. The temporary
+`Op.outer` says the number of leading axes along which the parts of a result are independent. So a block of the result
+is the same op on blocks of the operands: it has its own plan, and therefore its own derivative. The temporary
 arrays of a block stay in the cache. NumPy releases Python's lock while it computes, so threads run at the same time.
 Blocks depend on shapes only, so no bit of a result depends on the number of threads.
 
     y, gx     each block is written at its place
-    gw        the gradient of an operand that is the same in all blocks: the sum of their gradients, in order
+    gw        the gradient of an operand that every block reads whole: the sum of the blocks' gradients, in order
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .codegen import function
 from .precision import widen_graph
 from .rules import CompiledRule, OpPlan, plan
 
-BLOCK = 1 << 17  # elements of the largest array of a block: with fewer, calling NumPy takes too large a share
+BLOCK = 1 << 17  # elements of a block's largest array; with fewer, the calls of NumPy take too much of the time
 
 
-class Blocks:
-    """The blocks of an op: if there are more than one, `whole` runs in blocks from now on.
+class BlockedOp:
+    """The blocks of an op. If there are several, `whole` runs in blocks from now on.
 
     whole     the plan of the whole op
     places    for each block, the part of the result that it computes, along the result's first axes
-    is_cut    for each operand, whether a block reads a part of it; otherwise each block reads all of it
+    is_cut    for each operand, whether each block reads only a part of it
     plans     for each block, its plan
     """
 
@@ -57,7 +57,7 @@ class Blocks:
         return op.plans.get(specs) or plan(op, specs)
 
     def forward(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """The function `run`, which computes y from the operands' arrays, in blocks."""
+        """A function that computes the same y as `run`, in blocks."""
         parts = [
             lambda *xs, f=plan.run: (
                 f(*xs[:-1], out=xs[-1]) if isinstance(f, np.ufunc) else np.copyto(xs[-1], f(*xs[:-1]))
@@ -91,12 +91,12 @@ class Blocks:
         self, whole: Callable[..., Any], parts: list[Callable[..., Any]], is_cut: list[bool], specs: list[Any],
         is_exact: bool, finish: Callable[[Any, Any, Any], Any],
     ) -> Callable[..., Any]:  # fmt: skip
-        """The function whole(*arrays), computed in blocks.
+        """A function that computes whole(*arrays) in blocks.
 
         parts       for each block, a function of arrays, and of the arrays that it writes
         is_cut      for each array, whether a block reads a part of it
-        specs       of the written arrays
-        is_exact    whether whole(*arrays) has the same bits, so that one thread can do without blocks
+        specs       the specs of the written arrays
+        is_exact    whether whole(*arrays) has the same bits, so that a single thread calls `whole` instead
         finish      (arrays, written arrays, results of the blocks) → result
         """
 
@@ -116,12 +116,12 @@ class Blocks:
 
 
 def share_quietly(block: Callable[[int], None], count: int) -> bool:
-    """Call block(i) for i from 0 to count, on several threads. Returns whether NumPy would not warn."""
+    """Call block(i) for each i below count, on several threads. Returns False if NumPy would have warned."""
     actions: Any = {kind: action if action == "ignore" else "raise" for kind, action in np.geterr().items()}
     try:
         with np.errstate(**actions):
             run, n = lambda first, stop, slot: [*map(block, range(first, stop))], get_num_threads()
             share(run, count, min(n, count // 2), helpers(n - 1))
-    except FloatingPointError:  # the whole will raise it, or warn once, in the caller's thread
+    except FloatingPointError:  # the caller then computes the whole array, which raises it or warns once
         return False
     return True
