@@ -166,7 +166,7 @@ class Scene:
 def lines_of_code(program: Program) -> Iterator[str]:
     """The lines of a program, each with its place in the user's function, such as layer:2, and whether it is fused."""
     # Inputs have the names that the graph shows, unless the code has one of them; buffers are buf0, buf1, …
-    names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs)}
+    names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs) if isinstance(x, NamedNode)}
     names = names if {*names.values()}.isdisjoint(re.findall(r"\w+", program.source)) else {}
     inside = {node for fused in program.graph.nodes if isinstance(fused.op, Fused) for node in fused.op.body.nodes}
     for n, line in enumerate(program.source.splitlines(), 1):
