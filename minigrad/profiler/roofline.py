@@ -277,11 +277,7 @@ def draw_roofline(
     parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
     for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
-    top = BOTTOM - 20.0 if measured else TOP + 13.0  # the lines up to bounds start at the bottom
-    notes = [("mg-halo", x.start + 4, top + 14 * i, words) for i, words in enumerate(WAITS)]
-    notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
-    middle, named = (low + high) / 2, BETWEEN * (high - low > 20)
-    notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]
+    notes = [*zone_names(x, low, high, measured)]
     notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 10, f"peak {rate(machine.peak)}"))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
     taken += [(x.at(p.intensity) - 6, x.at(p.intensity) + 6, y.at(p.speed) + 4) for p in before if p.flops]
@@ -307,6 +303,15 @@ def draw_roofline(
         *(text(*note) for note in notes),
     ]
     return chart("Each op under the roofs of a machine", x, y, *parts)
+
+
+def zone_names(x: Axis, low: float, high: float, measured: bool) -> Iterator[tuple[str, float, float, str]]:
+    """The names of the zones left, right and between of the ridges at low and high: look, place, words."""
+    top = BOTTOM - 20.0 if measured else TOP + 13.0  # the lines up to bounds start at the bottom
+    between = BETWEEN if high - low > 20 else ()
+    yield from (("mg-halo", x.start + 4, top + 14 * i, words) for i, words in enumerate(WAITS))
+    yield from (("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES))
+    yield from (("mg-sign mg-halo", (low + high) / 2, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(between))
 
 
 def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> Iterator[str]:

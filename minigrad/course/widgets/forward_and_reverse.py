@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -182,18 +183,21 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     begun = iter([*both.pushed, *both.pulled])
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
-        lit = [id for ids in cut.hot.values() for id in ids if id not in filling]
+        lit = without(chain.from_iterable(cut.hot.values()), filling)
         on, off = dict[str, Ids](), dict[str, Ids]()
         if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
             before, filling, each, past = filling, next(lines), next(begun), zero
             seed, zero = filling[0][0] + each.seed, zeros(both, each, filling[0][0])
-            ended = [[id for id in ids if id[0] == seed[0]] for ids in (before, past)]
-            off, through = {look: [id for id in through if id not in lit], "filling": ended[0]}, []
-            off["zero"] = [id for id in ended[1] if id not in zero]
+            ended, dotted = ([id for id in ids if id[0] == seed[0]] for ids in (before, past))
+            off, through = {look: without(through, lit), "filling": ended, "zero": without(dotted, zero)}, []
             turned = [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]
             on = {"filling": filling, "turned": turned, "zero": zero}
         through += lit
         yield replace(cut, on=on | {look: lit} if look else {}, off=off, hot={**cut.hot, "seed": [seed]})
+
+
+def without(ids: Iterable[str], others: Sequence[str]) -> list[str]:
+    return [id for id in ids if id not in others]
 
 
 def zeros(both: BothModes, each: Pass, side: str) -> list[str]:

@@ -268,7 +268,7 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
     return f'<g class="mg-moves" {place}>{mark}</g>'
 
 
-def sampled(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[list[float]], Any]:
+def sample_heights(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[list[float]], Any]:
     """A grid on both axes, and f there: fine if vmap can run f, else coarse, as each point takes a call."""
     fine, coarse = ([np.linspace(axis.low, axis.high, side).tolist() for axis in axes] for side in (2 * SIDE - 1, SIDE))
     with suppress(Exception), no_grad(), np.errstate(all="ignore"):
@@ -280,7 +280,7 @@ def sampled(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[list[floa
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
     """Both axes, filled contours of f (bluer is higher), and its lowest grid point."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
-    grid, heights = sampled(f, (x, y))
+    grid, heights = sample_heights(f, (x, y))
     pixels = [[*map(axis.at, at)] for axis, at in zip((x, y), grid)]
     drawn = contour_generator(pixels[0], pixels[1], heights, fill_type="OuterOffset")
     layers = []

@@ -114,9 +114,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    kept = most_by_worker(tasks)
-    mine = ([t for t in tasks if t.worker == i] for i in range(len(kept)))
-    stacks = [draw_kept_activations(each, one, TOP + i * ROW + 32 + STACK) for i, each in enumerate(mine)]
+    stacks = draw_stacks(tasks, one)
     parts = [*stacks, *draw_waits(tasks, waits, one, below - TOP)]
     parts += [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
@@ -133,13 +131,20 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
         parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
     parts.append(text("mg-name", 4, below + 28, name))
-    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch" + ", stack = activations kept" * bool(kept)))
+    units = "number = micro-batch" + ", stack = activations kept" * bool(stacks)
+    parts.append(text("mg-dim", LABEL, below + 60, units))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and kept != [])
+    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and stacks != [])
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, describe_sizes(tasks, rows) + twice))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
     return compact(picture(title, LABEL + wide + RIGHT, below + 100, parts, look))
+
+
+def draw_stacks(tasks: Sequence[Task], one: float) -> list[str]:
+    """The activations of each worker; none if no task keeps any."""
+    workers = [[t for t in tasks if t.worker == i] for i in range(len(most_by_worker(tasks)))]
+    return [draw_kept_activations(mine, one, TOP + i * ROW + 32 + STACK) for i, mine in enumerate(workers)]
 
 
 def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: float) -> Iterator[str]:

@@ -1,4 +1,4 @@
-// Lines behind the panels of a film: from the line of code that runs to the boxes it makes; from the seed of a pass to the cells it fills.
+// Lines behind a film's panels: from the code that runs to the boxes it makes; from a seed to the cells it fills.
 
 const placeOf = (part) => (part.querySelector(".mg-frame") ?? part).getBoundingClientRect();
 
@@ -8,12 +8,12 @@ function pairs(root) {
   return cell.dataset.id.startsWith("f") ? [[from, cell, "below"]] : [[from, cell.parentNode, "above"]]; // to a column, to a row
 }
 
-function clear(boxes, x, y, end) { // the first place, from x leftwards, where a line from y to end meets no box
+function clear(boxes, x, y, end) { // the nearest x leftwards where a line from y to end meets no box
   const box = boxes.find((box) => box.left < x && x < box.right && box.bottom > Math.min(y, end) && box.top < Math.max(y, end));
   return box ? clear(boxes, box.left - 6, y, end) : x;
 }
 
-// The path from place a to place b in a view, and its end: x, y, and the direction across and down.
+// The path from a to b in a view, and its end: x, y, and the direction across and down.
 function route(a, b, way, view, boxes) {
   const sign = a.left + a.right < b.left + b.right ? 1 : -1, [x, near, far] = sign > 0 ? [a.right, b.left, b.right] : [a.left, b.right, b.left];
   const y = (a.top + a.bottom) / 2, middle = (b.left + b.right) / 2, down = (b.top + b.bottom) / 2, half = (x + near) / 2, center = (a.left + a.right) / 2;
@@ -21,7 +21,7 @@ function route(a, b, way, view, boxes) {
     const [start, out, from, foot] = b.bottom < a.top ? [`${center},${a.top}V${a.top - 8}`, center, a.top - 8, b.bottom + 6] : [`${a.left},${y}`, a.left - 6, y, view.bottom - 3];
     return [`M${start}H${clear(boxes, out, from, foot)}V${foot}H${middle}V${b.bottom}`, middle, b.bottom, 0, -1];
   }
-  const isFree = !boxes.some((box) => box.left > a.right && box.left < near && box.top < y && y < box.bottom); // beside a
+  const isFree = !boxes.some((box) => box.left > a.right && box.left < near && box.top < y && y < box.bottom);
   const aside = (sign > 0 ? Math.max : Math.min)(x, far, ...(way ? boxes.map((box) => box.right) : [])) + 6 * sign; // on a phone
   if ((near - x) * sign < 0) return [`M${way ? `${center},${a.bottom}v8` : `${x},${y}`}H${aside}V${down}H${far}`, far, down, -sign, 0];
   const path = way ? `M${x},${isFree ? y : `${a.top}V${view.top + 3}`}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
@@ -46,5 +46,5 @@ function decorate(f, n, root) {
 function drawTies(f, root) {
   const { left, top, width, height } = f.web.getBoundingClientRect(), ties = pairs(root).map(tie).join("");
   f.web.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
-  if (ties !== f.ties) f.web.innerHTML = f.ties = ties; // a line that stays is not drawn again
+  if (ties !== f.ties) f.web.innerHTML = f.ties = ties;
 }

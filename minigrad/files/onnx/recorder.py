@@ -205,7 +205,7 @@ class OnnxNumPy:
     # -- products ---------------------------------------------------------------------------------
 
     def matmul(self, x: Any, y: Any, out: Any = None) -> NamedArray:
-        x, y = self.promoted(x, y)
+        x, y = self.promote(x, y)
         batch = broadcast_shape(x.shape[:-2], y.shape[:-2])
         if min(x.ndim, y.ndim) < 2 or batch is None:
             raise Unrecordable("a product of a vector")
@@ -221,7 +221,7 @@ class OnnxNumPy:
         letters, *others = left.split(",")
         if {*others} - {letters} or len({*letters}) < len(letters) or [c for c in letters if c in right] != [*right]:
             raise Unrecordable(f"einsum {text}")
-        x, *more = self.promoted(*xs)
+        x, *more = self.promote(*xs)
         axes = tuple(a for a, c in enumerate(letters) if c not in right)
         return self.reduce("ReduceSum", reduce(mul, more, x), axes, dtype=x.dtype)
 
@@ -272,7 +272,7 @@ class OnnxNumPy:
     def result_type(self, *xs: Any) -> Any:
         return np.result_type(*(x.dtype if isinstance(x, NamedArray) else x for x in xs))
 
-    def promoted(self, *xs: Any) -> list[NamedArray]:
+    def promote(self, *xs: Any) -> list[NamedArray]:
         """The operands, cast to their common dtype."""
         arrays = [self.as_operand(x) for x in xs]
         return [self.cast(x, self.result_type(*arrays)) for x in arrays]
@@ -308,7 +308,7 @@ class OnnxNumPy:
         return x.as_it_is() if x.shape == tuple(shape) else self.call("Expand", [x, self.dims(shape)], shape, x.dtype)
 
     def concatenate(self, xs: Sequence[Any], axis: int = 0) -> NamedArray:
-        arrays = self.promoted(*xs)
+        arrays = self.promote(*xs)
         shape = list(arrays[0].shape)
         shape[axis] = sum(x.shape[axis] for x in arrays)
         return self.call("Concat", [x for x in arrays if not is_empty(x.shape)], shape, arrays[0].dtype, axis=axis)

@@ -109,7 +109,7 @@ def gelu_differential(g: Any, op: Any, t: NamedArray, x: NamedArray) -> Any:
 def affine(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     """Gemm for a matrix, MatMul for other numbers of axes"""
     n = w.shape[0 if op.transposed else 1]
-    x, w, *b = g.promoted(x, w, *b)
+    x, w, *b = g.promote(x, w, *b)
     if x.ndim == 2:
         return g.call("Gemm", [x, w, *b], (x.shape[0], n), x.dtype, transB=int(op.transposed))
     rows = x.reshape((1, *x.shape)) if x.ndim == 1 else x
@@ -152,7 +152,7 @@ def geometry(window: Any) -> dict[str, Any]:
 @partial(in_single, always=False)
 def convolution(g: Any, op: Any, x: NamedArray, w: NamedArray, *b: NamedArray) -> Any:
     shape = (x.shape[0], w.shape[0], *op.window.places(op, x.shape[2:]))
-    operands = g.promoted(x, w, *b)
+    operands = g.promote(x, w, *b)
     return g.call("Conv", operands, shape, operands[0].dtype, group=op.groups, **geometry(op.window))
 
 
@@ -164,7 +164,7 @@ def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
     made = [(n - 1) * s + d * (k - 1) + 1 - sum(p) for n, s, d, k, p in zip(
         y.shape[2:], w_.stride, w_.dilation, w_.kernel, w_.padding)]  # fmt: skip
     more = [n - m for n, m in zip(op.size, made)]
-    shape, (y, w) = (y.shape[0], w.shape[1] * op.groups, *op.size), g.promoted(y, w)
+    shape, (y, w) = (y.shape[0], w.shape[1] * op.groups, *op.size), g.promote(y, w)
     return g.call("ConvTranspose", [y, w], shape, y.dtype, group=op.groups, output_padding=more, **geometry(op.window))
 
 
@@ -418,7 +418,7 @@ def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, 
     """Write a Scan over the op's steps; for sequences of different lengths, run the op's `forward`, which unrolls."""
     if op.batch_sizes is not None:
         return op.forward(g, a, U, start, *c)
-    a, U, start, *c = g.promoted(a, U, start, *c)
+    a, U, start, *c = g.promote(a, U, start, *c)
 
     def step(states: Sequence[NamedArray], slices: Sequence[NamedArray]) -> Sequence[NamedArray]:
         (s,), (at,) = states, slices

@@ -44,9 +44,9 @@ class TieredExecutable(Executable):
         self.cost, self.gain = COMPILE + COMPILE_NODE * nodes, SAVED_CALL * replaced + SAVED_BYTE * moved
         self.numpy_calls = ceil(self.cost / self.gain) if self.gain else inf
         self.why = (
-            f"compiling takes about {rounded(self.cost, 2)} s ({nodes:,} nodes), and saves about "
-            f"{rounded(1e3 * self.gain, 2)} ms a call ({replaced:,} NumPy calls, "
-            f"which move {rounded(moved / 1e6, 3)} MB)"
+            f"compiling takes about {format_digits(self.cost, 2)} s ({nodes:,} nodes), and saves about "
+            f"{format_digits(1e3 * self.gain, 2)} ms a call ({replaced:,} NumPy calls, "
+            f"which move {format_digits(moved / 1e6, 3)} MB)"
         )
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -82,7 +82,7 @@ class TieredExecutable(Executable):
         return f"NumPy runs {calls}{now if self.undecided and n < inf else ''}, because {self.why}"
 
 
-def rounded(x: float, digits: int) -> str:
+def format_digits(x: float, digits: int) -> str:
     """x with this many significant digits, and without an exponent."""
     return np.format_float_positional(x, digits, fractional=False, trim="-")
 
