@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from queue import SimpleQueue
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -62,10 +63,11 @@ def cores(engines: list[str], turns: int) -> Found:
 def deal(run: Callable[..., Any], count: int, threads: int, others: Any) -> None:
     """Like `share`, but two threads get equal shares: then the caller's CPU time is the wall time on idle cores."""
     ranges = [(count * i // 8, count * (i + 1) // 8) for i in range(8)]
-    half = others.submit(lambda: [run(*ends, 1) for ends in ranges[1::2]])
+    done = SimpleQueue[None]()
+    others(lambda: done.put([run(*ends, 1) for ends in ranges[1::2]]))
     for ends in ranges[::2]:
         run(*ends, 0)
-    half.result()
+    done.get()
 
 
 def on_two_threads(turns: int = 7) -> dict[str, dict[str, float]]:

@@ -13,6 +13,7 @@ from benchmarks.profile import by_op
 from benchmarks.reference import error, reference
 from benchmarks.worker import ready
 from benchmarks.workloads import WORKLOADS
+from minigrad.engine.base.threads import helpers
 from tests.support.workload_kernels import smaller
 
 pytestmark = pytest.mark.tool
@@ -137,6 +138,13 @@ def test_a_first_call_is_timed_with_what_it_makes():
 
 def test_threads_are_timed_by_the_clock_on_the_wall():
     assert rounds.figures(WORKLOADS["tiny"], ["numpy"], 1, "wall")["numpy"]["stages"]["step"]["best"] > 0
+
+
+def test_two_threads_get_equal_shares():
+    """It gave its task to an executor, and the engine's threads are no executor: `--only cores` raised an error."""
+    seen = []
+    costs.deal(lambda first, stop, slot: seen.append((first, stop, slot)), 80, 2, helpers(1))
+    assert sorted(seen) == [(10 * i, 10 * (i + 1), i % 2) for i in range(8)]
 
 
 def test_a_target_is_met_or_missed():
