@@ -60,7 +60,7 @@ def cores(engines: list[str], turns: int) -> Found:
     yield "cores", rows, report.grid("native loops on two threads, relative to one", rows)
 
 
-def deal(run: Callable[..., Any], count: int, threads: int, others: Any) -> None:
+def share_equally(run: Callable[..., Any], count: int, threads: int, others: Any) -> None:
     """Like `share`, but two threads get equal shares: then the caller's CPU time is the wall time on idle cores."""
     ranges = [(count * i // 8, count * (i + 1) // 8) for i in range(8)]
     done = SimpleQueue[None]()
@@ -79,7 +79,7 @@ def on_two_threads(turns: int = 7) -> dict[str, dict[str, float]]:
             found: dict[Any, list[float]] = {(clock, n): [] for clock in clocks for n in (1, 2)}
             for clock, n in [*found] * (turns + 1):
                 mg.set_num_threads(n)
-                vars(program)["share"] = deal if clock.startswith("caller") else share
+                vars(program)["share"] = share_equally if clock.startswith("caller") else share
                 start = clocks[clock]()
                 for _ in range(5):
                     step()

@@ -56,7 +56,7 @@ COLOURS, LETTERS = (0, 1, 3, 5), "AB C D"  # of the lines: charts.css has nine c
 Columns = dict[str, dict[int, float]]  # column → size → seconds, bytes or messages
 
 
-def sized(name: str, n: int) -> Workload:
+def workload_of(name: str, n: int) -> Workload:
     """A workload with a batch of n, or attention over n positions."""
     if name == "attention":
         return Workload(name, "", lambda rng: ({}, {x: normal(rng, 1, 4, n, 32, fan_in=1) for x in "qkv"}), attention)
@@ -73,10 +73,10 @@ def attention(e: Any, q: Any, k: Any, v: Any) -> Any:
     return e.sum(e.attention(q, k, v))
 
 
-def steps(engine: str, name: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
+def measure_steps(engine: str, name: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
     """The peak bytes and the seconds of a step at each size."""
     for n in sizes:
-        workload = sized(name, n)
+        workload = workload_of(name, n)
         nbytes, run = numpy_peak(engine, workload, warm=2)
         yield f"{ENGINES[engine]}, MB", n, nbytes - staying(workload)
         once = sample(run, 1)["step"]
@@ -84,26 +84,26 @@ def steps(engine: str, name: str, sizes: list[int]) -> Iterator[tuple[str, int, 
         yield f"{ENGINES[engine]}, ms", n, min(once, *turns)
 
 
-def graphs(kind: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
+def measure_graphs(kind: str, sizes: list[int]) -> Iterator[tuple[str, int, float]]:
     """The seconds and the peak bytes of both stages of a graph of n nodes."""
     for n in sizes:
-        rounds_of = [[*stages(kind, n)] for _ in range(1 if n > 1000 else 5)]
+        rounds_of = [[*stage_costs(kind, n)] for _ in range(1 if n > 1000 else 5)]
         for stage, *figures in zip(STAGES[kind], *rounds_of):
             yield f"{stage}, µs", n, min(figures)
-        yield from ((f"{stage}, bytes", n, most) for stage, most in zip(STAGES[kind], stages(kind, n, memory=True)))
+        yield from ((f"{stage}, bytes", n, most) for stage, most in zip(STAGES[kind], stage_costs(kind, n, True)))
 
 
-def stages(kind: str, n: int, memory: bool = False) -> Iterator[float]:
+def stage_costs(kind: str, n: int, memory: bool = False) -> Iterator[float]:
     """The cost of building or tracing a chain of n ops, then of its gradients or of compiling it."""
     a, b = (mg.Value(x) if kind == "Value" else mg.tensor([x] * 3, requires_grad=True) for x in (0.999, 0.01))
     f = mg.function(lambda: chain(n, a, b).sum(), autograph=False, jit_compile=True)
-    cost, y = spend(memory, f.get_concrete_function if kind == "function" else lambda: chain(n, a, b))
+    cost, y = cost_of(memory, f.get_concrete_function if kind == "function" else lambda: chain(n, a, b))
     yield cost
     if kind != "function" or n <= COMPILED // (10 if memory else 1):
-        yield spend(memory, f if kind == "function" else y.backward if kind == "Value" else y.sum().backward)[0]
+        yield cost_of(memory, f if kind == "function" else y.backward if kind == "Value" else y.sum().backward)[0]
 
 
-def spend(memory: bool, call: Callable[[], Any]) -> tuple[float, Any]:
+def cost_of(memory: bool, call: Callable[[], Any]) -> tuple[float, Any]:
     """The CPU seconds of a call, or its peak bytes; and its result."""
     gc.collect()
     if memory:
@@ -140,7 +140,7 @@ def rank() -> list[float]:
     with dist.CommDebugMode() as comm:
         train()
     sent = [nbytes for _, nbytes in comm.messages]
-    return [sum(sent), len(sent), spend(True, train)[0], min(spend(False, train)[0] for _ in range(9))]
+    return [sum(sent), len(sent), cost_of(True, train)[0], min(cost_of(False, train)[0] for _ in range(9))]
 
 
 def measured(family: str, sizes: list[int]) -> dict[str, Columns]:
@@ -236,5 +236,5 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     _, _, what, *parameters, listed = sys.argv
-    measure = {"steps": steps, "graphs": graphs}[what]
+    measure = {"steps": measure_steps, "graphs": measure_graphs}[what]
     print(json.dumps([*measure(*parameters, [int(n) for n in listed.split(",")])]))  # type: ignore[operator]

@@ -81,9 +81,9 @@ class NodeReader:
         own, given = (xs[:1], xs[1:]) if is_branch else ([], xs)
         graphs: dict[str, Graph] = {name: getattr(op, name) for name in graphs_of(op)}
         used = {x for graph in graphs.values() for x in self.live_nodes(node, graph)}
-        turning = 0 if is_branch else op.carried + op.sliced  # type: ignore[attr-defined]
+        updated = 0 if is_branch else op.carried + op.sliced  # type: ignore[attr-defined]
         for i, inputs in enumerate(zip(*(graph.inputs for graph in graphs.values()))):
-            if i < turning and not used.isdisjoint(inputs):
+            if i < updated and not used.isdisjoint(inputs):
                 yield NamedOp(self.carry(node, i, inputs[-1]), [given[i]], [inputs[-1]], scopes=scopes)
                 given[i] = inputs[-1]
         parts = []

@@ -143,7 +143,7 @@ def test_threads_are_timed_by_the_clock_on_the_wall():
 def test_two_threads_get_equal_shares():
     """It gave its task to an executor, and the engine's threads are no executor: `--only cores` raised an error."""
     seen = []
-    costs.deal(lambda first, stop, slot: seen.append((first, stop, slot)), 80, 2, helpers(1))
+    costs.share_equally(lambda first, stop, slot: seen.append((first, stop, slot)), 80, 2, helpers(1))
     assert sorted(seen) == [(10 * i, 10 * (i + 1), i % 2) for i in range(8)]
 
 
@@ -173,7 +173,7 @@ def test_only_names_workloads_engines_and_costs():
 @pytest.mark.parametrize(("name", "batch"), [("mlp", 64), ("cnn", 64), ("transformer", 8)])
 def test_a_batch_of_twice_the_size_repeats_the_samples(name, batch):
     """The loss is a mean, so the same samples twice have the same loss and gradients."""
-    twice = engines.run("minigrad", growth.sized(name, 2 * batch)).answer()
+    twice = engines.run("minigrad", growth.workload_of(name, 2 * batch)).answer()
 
     assert error(twice, engines.run("minigrad", WORKLOADS[name]).answer()) < 1e-4
 
@@ -196,7 +196,7 @@ def test_growth_is_shown_as_exponents_and_written_between_markers(tmp_path, monk
 
 @pytest.mark.parametrize("kind", growth.STAGES)
 def test_a_graph_of_four_times_the_nodes_takes_four_times_the_bytes(kind):
-    figures = {(column, n): figure for column, n, figure in growth.graphs(kind, [1000, 4000])}
+    figures = {(column, n): figure for column, n, figure in growth.measure_graphs(kind, [1000, 4000])}
 
     for stage in growth.STAGES[kind]:
         assert figures[f"{stage}, bytes", 4000] < 5 * figures[f"{stage}, bytes", 1000]

@@ -48,8 +48,8 @@ class Instruction(NamedTuple):
     def entry(self, is_outermost: bool) -> Entry:
         """The instruction's entry. The spec has no layouts; the facts have no metadata and no long attributes."""
         spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
-        said = [(key, value) for key, value in ATTRIBUTE.findall(self.rest) if key not in (*PARTS, "metadata")]
-        facts = tuple(f"{key} {value}" for key, value in said if value != "{}" and len(value) <= LONGEST)
+        options = [(key, value) for key, value in ATTRIBUTE.findall(self.rest) if key not in (*PARTS, "metadata")]
+        facts = tuple(f"{key} {value}" for key, value in options if value != "{}" and len(value) <= LONGEST)
         if self.op == "constant":
             value = shorten(self.operands, 12)
             return Entry("constant", "", "", spec * ("[]" not in spec), self, bytes_of(spec), value=value, path=None)

@@ -116,8 +116,8 @@ class JaxprReader:
             yield NamedOp(None, (), eqn.outvars, (), [*scopes, scope], [self.graph(parts[0], inputs)])
             return
         about, found = eqn.params, node("op", symbol_of(name, eqn.params), eqn.outvars, eqn)
-        said = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in SHOWN and not callable(x))
-        found.facts = tuple(f"{key} {text}" for key, text in said if text not in DEFAULTS and len(text) <= LONGEST)
+        options = ((key, NUMBER.sub(r"\1", str(x))) for key, x in about.items() if key not in SHOWN and not callable(x))
+        found.facts = tuple(f"{key} {text}" for key, text in options if text not in DEFAULTS and len(text) <= LONGEST)
         found.line = line_at(eqn)
         if name in ("cond", "scan", "while"):
             kind = "branch" if name == "cond" else f"loop, {about['length']} steps" if name == "scan" else "loop"

@@ -102,7 +102,7 @@ class Op(metaclass=InternMeta):
     def macs(self, y: Spec, *xs: Spec) -> int:
         return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, which `flops` includes
 
-    def outer(self, *xs: Spec) -> int:
+    def independent_axes(self, *xs: Spec) -> int:
         """The number of leading axes of y along which y[i] depends on x[i] only. Large arrays are cut along these."""
         return 0
 
@@ -186,7 +186,7 @@ class Elementwise(Op):
         terms = [scale_gradient(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
         return sum(terms[1:], terms[0])
 
-    def outer(self, *xs: Spec) -> int:
+    def independent_axes(self, *xs: Spec) -> int:
         return max(x.ndim for x in xs)
 
     def flops(self, y: Spec, *xs: Spec) -> int:

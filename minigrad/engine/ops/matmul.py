@@ -250,7 +250,7 @@ class Attention(Op):
         return isinstance(q.shape[-2], int) and q.shape[-2] > ROWS
 
     def blocks(self, q, k, v, *mask):
-        """For each block of queries: its rows, a slice or None for all; its AttentionWeights; its operands."""
+        """Yield for each block of queries: its rows (a slice; None if there is one block), its op and its operands."""
         L, S = q.shape[-2], k.shape[-2]
         if not self.in_blocks(q):
             yield None, self.weights, (q, k, v, *mask)
@@ -284,7 +284,7 @@ class Attention(Op):
                 q, g = (x.apply(Barrier(), gqs[-1], *sums) for x in (q, g))
             w = q.apply(op, k, *mask)
             gq, gk, *gmask = op.vjp((g @ v.mT).sum_to(w.shape), w, q, k, *mask)
-            new = [lengthen(gx, xs[1].shape[-2]) for gx in (gk, (w.mT @ g).sum_to(v.shape))]
+            new = [pad_rows(gx, xs[1].shape[-2]) for gx in (gk, (w.mT @ g).sum_to(v.shape))]
             sums = [total + gx for total, gx in zip(sums, new)] or new
             gqs.append(gq)
             gmasks += gmask
@@ -319,7 +319,7 @@ def join_rows(parts):
     return parts[0] if len(parts) == 1 else parts[0].apply(Concatenate(parts[0].ndim - 2), *parts[1:])
 
 
-def lengthen(x, rows):
+def pad_rows(x, rows):
     """x padded with rows of zeros, from (…, n, k) to (…, rows, k)."""
     n = x.shape[-2]
     return x if n is rows or n == rows else x.apply(Pad((*((0, 0),) * (x.ndim - 2), (0, rows - n), (0, 0))))

@@ -105,7 +105,7 @@ class Softmax(Op):
 
     def vjp(self, gy, y, x): return y * (gy - gy.apply(SumOfProducts((self.axis,)), y)),
     def jvp(self, dxs, y, x): return y * (dxs[0] - dxs[0].apply(SumOfProducts((self.axis,)), y))
-    def outer(self, x): return self.axis
+    def independent_axes(self, x): return self.axis
     def flops(self, y, x): return 5 * x.size  # max, subtract, exp, add, divide
 
 
@@ -128,7 +128,7 @@ class LogSoftmax(Op):
 
     def vjp(self, gy, y, x): return gy - y.exp() * gy.sum(self.axis, keepdims=True),
     def jvp(self, dxs, y, x): return dxs[0] - dxs[0].apply(SumOfProducts((self.axis,)), y.exp())
-    def outer(self, x): return self.axis
+    def independent_axes(self, x): return self.axis
     def flops(self, y, x): return 5 * x.size  # max, subtract, exp, add, subtract
 
 
@@ -192,7 +192,7 @@ class CrossEntropy(Op):
 
     def vjp(self, gy, y, x, k): return gy.reshape(-1, 1) * x.apply(SoftmaxMinusOneHot(), k), None
     def jvp(self, dxs, y, x, k): return (dxs[0] * x.apply(SoftmaxMinusOneHot(), k)).sum(1)
-    def outer(self, x, k): return 1
+    def independent_axes(self, x, k): return 1
     def flops(self, y, x, k): return 4 * x.size + 2 * y.size
 
 
@@ -298,7 +298,7 @@ class RMSNormalise(Op):
         r = x.apply(InverseRMS(self.axes, self.eps))
         return across(g, x * r, self.axes) * r
 
-    def outer(self, x): return min(self.axes, default=0)
+    def independent_axes(self, x): return min(self.axes, default=0)
     def flops(self, y, x): return 3 * x.size + 4 * x.size // count(self.axes, x)
 
 
@@ -350,7 +350,7 @@ class Standardise(Op):
         r = c.apply(InverseRMS(self.axes, self.eps))
         return c * r, r
 
-    def outer(self, x, *affine): return min(self.axes, default=0)
+    def independent_axes(self, x, *affine): return min(self.axes, default=0)
     def flops(self, y, x, *affine): return (5 + len(affine)) * x.size + 4 * x.size // count(self.axes, x)
 
 

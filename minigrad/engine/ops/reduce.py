@@ -52,7 +52,7 @@ class Reduction(Op):
         """The number of elements per result."""
         return prod(x.shape[a] for a in self.axes)
 
-    def outer(self, x): return min(self.axes, default=0)
+    def independent_axes(self, x): return min(self.axes, default=0)
     def flops(self, y, x): return at_least(x.size - y.size, 0)  # 0 for an empty x
 
 

@@ -1,7 +1,7 @@
 """Large arrays in blocks: an op, or its derivative, computed for some rows at a time, by several threads.
 
-`Op.outer` says the number of leading axes along which the parts of a result are independent. So a block of the result
-is the same op on blocks of the operands: it has its own plan, and therefore its own derivative. The temporary
+`Op.independent_axes` counts the leading axes along which the parts of a result are independent. So a block of the
+result is the same op on blocks of the operands: it has its own plan, and therefore its own derivative. The temporary
 arrays of a block stay in the cache. NumPy releases Python's lock while it computes, so threads run at the same time.
 Blocks depend on shapes only, so no bit of a result depends on the number of threads.
 
@@ -28,7 +28,7 @@ BLOCK = 1 << 17  # elements of a block's largest array; with fewer, the calls of
 
 
 class BlockedOp:
-    """The blocks of an op. If there are several, `whole` runs in blocks from now on.
+    """The blocks of an op.
 
     whole     the plan of the whole op
     places    for each block, the part of the result that it computes, along the result's first axes
@@ -37,18 +37,12 @@ class BlockedOp:
     """
 
     def __init__(self, whole: OpPlan):
-        self.whole, y, xs, self.is_exact = whole, whole.spec, whole.operands, isinstance(whole.op, Elementwise)
-        shapes, depth = [x.shape if x.ndim >= y.ndim else (1,) * (y.ndim - x.ndim) for x in xs], whole.op.outer(*xs)
-        while not all(n[:depth] in (y.shape[:depth], (1,) * depth) for n in shapes):
-            depth -= 1
-        rows = [max(x.size for x in (y, *xs)) // prod(y.shape[: axis + 1]) for axis in range(depth)]
-        last = next((axis for axis, row in enumerate(rows) if row <= BLOCK), depth - 1)
-        steps = [*[1] * last, max(1, BLOCK // rows[last])] if depth else []
-        self.places = [*product(*([slice(i, min(i + s, n)) for i in range(0, n, s)] for s, n in zip(steps, y.shape)))]
-        self.is_cut = [n[: len(steps)] != (1,) * len(steps) for n in shapes]
+        self.whole, self.is_exact, (self.places, self.is_cut) = (
+            whole,
+            isinstance(whole.op, Elementwise),
+            cut_into_blocks(whole),
+        )
         self.plans = [*map(self.plan, self.places)]
-        if len(self.places) > 1:
-            whole.run, whole.blocks = self.forward(whole.run), self
 
     def plan(self, place: tuple[slice, ...]) -> OpPlan:
         """The plan of the block at this place."""
@@ -64,7 +58,7 @@ class BlockedOp:
             )
             for plan in self.plans
         ]
-        return self.loop(run, parts, self.is_cut, [self.whole.spec], self.is_exact, lambda xs, ys, _: ys[0])
+        return self.run_in_blocks(run, parts, self.is_cut, [self.whole.spec], self.is_exact, lambda xs, ys, _: ys[0])
 
     def pull(self, wanted: tuple[bool, ...], rule: CompiledRule) -> Callable[..., tuple[Any, ...]]:
         """The function rule.pull in blocks; rule.pull itself if it only moves elements, or cannot be cut."""
@@ -85,9 +79,9 @@ class BlockedOp:
             return tuple(map(known.get, outputs))
 
         parts, reads = [made[each.source] for each in rules], [True, *([True, *is_cut][slot] for slot in rule.reads)]
-        return self.loop(rule.pull, parts, reads, [y.spec for y in own], self.is_exact and not sums, finish)
+        return self.run_in_blocks(rule.pull, parts, reads, [y.spec for y in own], self.is_exact and not sums, finish)
 
-    def loop(
+    def run_in_blocks(
         self, whole: Callable[..., Any], parts: list[Callable[..., Any]], is_cut: list[bool], specs: list[Any],
         is_exact: bool, finish: Callable[[Any, Any, Any], Any],
     ) -> Callable[..., Any]:  # fmt: skip
@@ -96,7 +90,7 @@ class BlockedOp:
         parts       for each block, a function of arrays, and of the arrays that it writes
         is_cut      for each array, whether a block reads a part of it
         specs       the specs of the written arrays
-        is_exact    whether whole(*arrays) has the same bits, so that a single thread calls `whole` instead
+        is_exact    whether whole(*arrays) computes the same bits: then a single thread calls it instead of the blocks
         finish      (arrays, written arrays, results of the blocks) → result
         """
 
@@ -113,6 +107,19 @@ class BlockedOp:
             return finish(arrays, ys, found) if share_quietly(block, len(parts)) else whole(*arrays)
 
         return in_blocks
+
+
+def cut_into_blocks(whole: OpPlan) -> tuple[list[tuple[slice, ...]], list[bool]]:
+    """The places of the blocks, and for each operand whether a block reads only a part of it."""
+    y, xs, depth = whole.spec, whole.operands, whole.op.independent_axes(*whole.operands)
+    shapes = [x.shape if x.ndim >= y.ndim else (1,) * (y.ndim - x.ndim) for x in xs]
+    while not all(n[:depth] in (y.shape[:depth], (1,) * depth) for n in shapes):
+        depth -= 1
+    rows = [max(x.size for x in (y, *xs)) // prod(y.shape[: axis + 1]) for axis in range(depth)]
+    last = next((axis for axis, row in enumerate(rows) if row <= BLOCK), depth - 1)
+    steps = [*[1] * last, max(1, BLOCK // rows[last])] if depth else []
+    places = product(*([slice(i, min(i + s, n)) for i in range(0, n, s)] for s, n in zip(steps, y.shape)))
+    return [*places], [n[: len(steps)] != (1,) * len(steps) for n in shapes]
 
 
 def share_quietly(block: Callable[[int], None], count: int) -> bool:

@@ -40,7 +40,7 @@ def names(graph: Graph) -> dict[Node, str]:
 def source(graph: Graph, name: str, into: tuple[int, ...] = ()) -> str:
     """A Python function of the graph's inputs, and of arrays for the outputs `into`, which it does not return."""
     called, over = names(graph), written_over(graph)
-    done = let_go(graph)
+    done = nodes_to_free(graph)
     outs = {x: called[o] for x, o in over.items()} | {graph.outputs[i]: f"out{i}" for i in into}
     lines = [f"def {name}({', '.join([*(called[x] for x in graph.inputs), *map('out{}'.format, into)])}):"]
     for node in graph.nodes:
@@ -80,7 +80,7 @@ def written_over(graph: Graph) -> dict[Node, Node]:
     return over
 
 
-def let_go(graph: Graph) -> dict[Node, list[Node]]:
+def nodes_to_free(graph: Graph) -> dict[Node, list[Node]]:
     """Node → the large arrays made here that this node reads last. Freeing them lets the next array reuse their memory.
 
     If a node overwrites an operand's array, the operand's name is deleted, so the memory is freed with the result.

@@ -107,7 +107,9 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> OpPlan:
     made = op.plans[operands] = OpPlan(op, operands, spec, runner(op, operands, spec))
     sizes = [x.size if x.is_known and x.device is CPU else 0 for x in (spec, *operands)]
     if max(sizes) >= LARGE and all(sizes) and type(op).__module__.startswith(OP_TABLE):
-        import_module(".blocks", __package__).BlockedOp(made)
+        blocks = import_module(".blocks", __package__).BlockedOp(made)
+        if len(blocks.places) > 1:
+            made.run, made.blocks = blocks.forward(made.run), blocks
     return made
 
 
