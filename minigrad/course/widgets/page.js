@@ -9,3 +9,8 @@ function modelOf(state) {
     off: () => {},
   };
 }
+// The data of a base64 text: compressed JSON.
+function decompress(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64encode
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -20,8 +22,7 @@ def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, 
     state         the traits of the widget
     text          shown by a browser without JavaScript
     """
-    # JSON in a script element must contain neither </script, which ends it, nor <!--, which can hide that end.
-    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/").replace("<!", "<\\u0021")
+    data = b64encode(zlib.compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
     module = javascript.replace("export default", "const widget =")
     texts = {"title": escape(title), "css": css, "scope": scope, "text": escape(text), "data": data, "module": module}
     return PAGE.substitute(texts, model=MODEL)

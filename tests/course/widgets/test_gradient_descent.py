@@ -10,6 +10,7 @@ from traitlets import TraitError
 import minigrad as mg
 from minigrad.course.widgets import GradientDescent
 from minigrad.draw.charts import LEFT, RIGHT, Axis
+from tests.support.saved_page import page_state
 
 
 def bowl(w):
@@ -64,8 +65,7 @@ def test_an_end_before_the_last_step_is_a_sentence_and_no_number(f, start, rate,
 
     assert re.match(words, widget.text.splitlines()[-1])
     assert not re.search("nan|inf", widget.text + widget.svg)
-    state = widget.page().partition('id="state">')[2].partition("</script>")[0]
-    json.loads(state, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+    json.loads(page_state(widget.page()), parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
     (dots,) = re.findall(r'mg-trail-dot" d="(.+?)"', widget.svg)
     assert all(LEFT <= float(x) <= RIGHT for x in re.findall(r"M(.+?),", dots))  # the picture is wide enough
 

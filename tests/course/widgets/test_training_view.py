@@ -23,6 +23,7 @@ from minigrad.course.widgets.training import (
     spread,
     thin_frames,
 )
+from tests.support.saved_page import page_state
 
 EARLY = 12  # looks more than five a second, at the start
 SOON = 60.0  # seconds that anything here may take on a busy machine
@@ -167,7 +168,7 @@ def test_a_loss_that_is_no_number_stops_before_the_update_and_keeps_the_state(vi
     assert len(watched.losses) == 5
     for p, q in zip(watched.model.parameters(), kept.model.parameters()):
         assert (p.numpy() == q.numpy()).all()
-    json.loads(page_state(watched), parse_constant=refuse)
+    json.loads(page_state(watched.page()), parse_constant=refuse)
     assert watched.run(3).wait().state == "finished"  # and it goes on, if asked to
 
 
@@ -186,17 +187,13 @@ def test_a_training_that_runs_away_can_still_be_shown(view):
     assert watched.state == "failed"
     assert "the loss is inf" in watched.news
     assert len(watched.steps) > 2
-    json.loads(page_state(watched), parse_constant=refuse)
+    json.loads(page_state(watched.page()), parse_constant=refuse)
     assert "nan" not in watched.svg
     assert "inf" not in watched.svg
 
 
 def refuse(constant: str) -> None:
     raise AssertionError(f"{constant} is no JSON")
-
-
-def page_state(watched: TrainingView) -> str:
-    return watched.page().partition('id="state">')[2].partition("</script>")[0]
 
 
 @pytest.mark.parametrize(("loss", "words"), [
@@ -491,7 +488,7 @@ def test_weights_that_are_not_finite_leave_the_page_readable(view):
     model[2].bias = mg.nn.Parameter(np.array([np.nan, -np.inf]))
     watched = view(model=model)
 
-    json.loads(page_state(watched), parse_constant=refuse)
+    json.loads(page_state(watched.page()), parse_constant=refuse)
     assert "loss" not in watched.program
     assert watched.steps[0]["weights"][3] == [None, -1e99]
     assert watched.steps[0]["weights"][0][0] == 1e99

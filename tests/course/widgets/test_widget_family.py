@@ -9,6 +9,7 @@ import pytest
 from minigrad import widgets
 from minigrad.course.widgets.form import Form
 from tests.examples.widgets import WIDGETS
+from tests.support.saved_page import page_state
 
 # Bytes: of all others 22,000. GraphView lays out graphs, so that groups open without a kernel; ChainRule and
 # GradientDescent run them; MemoryTimeline looks up the bytes of consumers; TrainingView trains and draws a network.
@@ -65,8 +66,8 @@ def test_its_page_needs_nothing_from_elsewhere(widget):
     fetches = r"""(?:src|href)=["']?\w|@import|url\((?!#)|\bfetch\(|XMLHttpRequest|WebSocket|import\("""
     assert not re.search(fetches, page)
     assert "eval(" not in page
-    state = json.loads(re.search(r'<script type="application/json" id="state">(.*?)</script>', page, re.DOTALL)[1])
-    assert set(state) == set(widget.shown)
+    assert set(json.loads(page_state(page))) == set(widget.shown)
+    assert len(page.encode()) < 130_000
 
 
 def test_its_javascript_is_small_enough_to_be_read(widget):
