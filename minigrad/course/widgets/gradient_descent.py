@@ -19,7 +19,7 @@ import traitlets
 from contourpy import contour_generator
 
 from ...api.func import value_and_grad, vmap
-from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
+from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, place_in_rows, upwards
 from ...draw.svg import STYLE, text
 from ...draw.words import number, pluralize
 from ...engine.core.modes import no_grad
@@ -42,13 +42,20 @@ FIELD = (  # clips the drawing to the axes; its inline size overrides the style 
 )
 TRAIL = """
 .mg-picture :is(.mg-trail, .mg-ahead, .mg-slope) { fill: none; stroke: var(--mg-ink); stroke-width: 2; }
-.mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-forward); stroke-opacity: 0.5; }
+.mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-paper); stroke-opacity: 0.6; }
+.mg-chart:has(.mg-level) .mg-faint { stroke: none; }
 .mg-picture :is(.mg-trail, .mg-ahead) { stroke: var(--mg-backward); }
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
 .mg-picture .mg-trail-dot { stroke: var(--mg-backward); stroke-width: 6; stroke-linecap: round; }
 .mg-picture [data-scene] * { vector-effect: non-scaling-stroke; }
 .mg-picture .mg-step { fill: none; stroke: var(--mg-ink); stroke-width: 3; stroke-linecap: round; }
-.mg-picture .mg-ball { fill: var(--mg-backward); stroke: var(--mg-paper); stroke-width: 2; }
+.mg-picture .mg-push { stroke: var(--mg-forward); }
+.mg-picture .mg-push path:first-child { stroke-dasharray: 5 5; }
+.mg-picture .mg-pull { stroke: var(--mg-backward); }
+.mg-picture.mg-lens circle { fill: var(--mg-op); stroke: var(--mg-line); }
+.mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.1; }
+.mg-picture .mg-ball { fill: var(--mg-backward); }
+.mg-chart:has(.mg-level) .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
 .mg-picture .mg-left text { text-anchor: end; transform: translateX(-22px); }
 .mg-picture .mg-start { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
 """
@@ -157,7 +164,8 @@ class GradientDescent(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The whole path of the ball, in axes that are wide enough for it; on a curve, the first step is an arrow."""
+        """The whole path of the ball, in axes that are wide enough for it; on a curve, the first step is an arrow, and
+        beside a surface is the height at each step."""
         ends = [*zip(*(axis[:2] for axis in self.axes)), *(p["at"] for p in self.steps)]
         low, high = ([*map(pick, *(end[: len(self.names)] for end in ends))] for pick in (min, max))
         x, y, picture = drawing(self.f, self.names, self.words["value"], low, high)
@@ -173,7 +181,18 @@ class GradientDescent(SteppedWidget):
             arrow = line("mg-step", [(a, BOTTOM), (b, BOTTOM), (tip, BOTTOM - 4), (b, BOTTOM), (tip, BOTTOM + 4)])
             arrow += text("mg-sign mg-name", min(231, 404 - 3.9 * len(said)), 291, said)
             picture = picture.replace('<g data-step="">', f"<g>{arrow}")
+        if len(self.names) == 2:
+            return place_in_rows(self.label, self.looks, [("", picture), ("", self._draw_heights())])
         return picture.replace(">", f"><style>{self.looks}</style>", 1)
+
+    def _draw_heights(self) -> str:
+        """The height at each step of a path on a surface."""
+        values = [p["value"] for p in self.steps]
+        x = across(0, max(len(values) - 1, 1), "step", words=compact)
+        y = upwards(min(values), max(*values, min(values) + 1e-9), self.words["value"], words=compact)
+        at = [(x.at(n), y.at(value)) for n, value in enumerate(values)]
+        below = line("mg-below", [(x.start, BOTTOM), *at, (at[-1][0], BOTTOM)])
+        return chart(f"{self.words['value']} at each step", x, y, below, line("mg-trail", at))
 
     def __repr__(self) -> str:
         end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"
@@ -206,12 +225,24 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     steps = [*(f"{step} It moves by {x} = {{move}}." for x in moves), step] if is_walked else [point] * 3
     return dict(zip(("step", "pushed step", "last"), steps)) | {
         "value": value,
+        "lens": lens("− {rate} × gradient"),
+        "pushed lens": lens("− {rate} × gradient", "{momentum} × last move"),
         "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
         "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
         "away": "It runs away: step {n} ends more than ten picture widths away. Take a smaller learning rate.",
         "nowhere": f"It stops: after step {{n}}, {value} or its slope is not finite.",
     }
+
+
+def lens(pull: str, push: str = "") -> str:
+    """The circle in which the widget enlarges a step, and a legend of its arrows."""
+    rows = [*[("push", push)] * bool(push), ("pull", pull), ("sum", "= the step, enlarged")]
+    parts = ['<circle cx="60" cy="60" r="57"/>']
+    for y, (look, words) in zip((38, 62, 86), rows):
+        tip = f'<path d="M124,{y}h20"/><path d="M134,{y - 5}L144,{y}l-10,5"/>'
+        parts.append(f'<g class="mg-step mg-{look}">{tip}</g>{text("", 151, y + 4, words)}')
+    return "".join(parts)
 
 
 def format_tuple(names: Sequence[str]) -> str:
@@ -270,11 +301,21 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
 
 def sample_heights(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[list[float]], Any]:
     """A grid on both axes, and f there: fine if vmap can run f, else coarse, as each point takes a call."""
-    fine, coarse = ([np.linspace(axis.low, axis.high, side).tolist() for axis in axes] for side in (2 * SIDE - 1, SIDE))
+    fine, coarse = ([np.linspace(axis.low, axis.high, side).tolist() for axis in axes] for side in (4 * SIDE - 3, SIDE))
     with suppress(Exception), no_grad(), np.errstate(all="ignore"):
-        rows = [vmap(f)(Tensor(fine[0]), Tensor([y] * len(fine[0]))).numpy() for y in fine[1]]
-        return fine, np.ma.masked_invalid(rows)
+        points = [Tensor(each.ravel()) for each in np.meshgrid(*fine)]
+        return fine, np.ma.masked_invalid(vmap(f)(*points).numpy().reshape(len(fine[1]), -1))
     return coarse, np.ma.masked_invalid([[value_at(f, [x, y]) for x in coarse[0]] for y in coarse[1]])
+
+
+def thinned(ring: Any) -> Any:
+    """A ring without points that lie on the straight line between their neighbours, to a tenth of a pixel."""
+    for first in (1, 0, 1, 0, 1):
+        (dx, dy), (x, y) = (np.roll(ring, -1, 0) - np.roll(ring, 1, 0)).T, (ring - np.roll(ring, 1, 0)).T
+        is_straight = np.abs(dx * y - dy * x) < 0.1 * np.hypot(dx, dy)
+        is_straight[first::2] = is_straight[[0, -1]] = False
+        ring = ring[~is_straight]
+    return ring
 
 
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
@@ -285,7 +326,7 @@ def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axi
     drawn = contour_generator(pixels[0], pixels[1], heights, fill_type="OuterOffset")
     layers = []
     for level in np.quantile(heights.compressed(), SHARES).tolist():
-        rings = [p[a:b] for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
+        rings = [thinned(p[a:b]) for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
         outline = "".join(f"M{'L'.join(f'{a:.1f} {b:.1f}' for a, b in ring)}z" for ring in rings)
         layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
     row, column = np.unravel_index(heights.argmin(), heights.shape)
