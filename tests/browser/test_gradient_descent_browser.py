@@ -160,7 +160,7 @@ def test_the_push_and_the_gradient_are_arrows_that_add_up_to_the_step(show):
     push, back, step = page.locator("circle ~ .mg-step[transform]").evaluate_all(ARROWS)[:3]
     assert np.add(push, back) == pytest.approx(step, abs=0.01)
     assert max(map(abs, [*push, *back, *step])) > 40  # enlarged
-    words = ["0.8 × last move", "− 0.1 × gradient", "= the step, enlarged"]
+    words = ["→ −0.1 × gradient", "→ the step, enlarged", "⇢ 0.8 × last move"]
     assert page.locator(".mg-closer text").all_text_contents()[:3] == words
     assert page.locator(".mg-closer .mg-trail").evaluate("line => line.points.length") == 7
 

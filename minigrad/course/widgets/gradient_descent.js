@@ -1,13 +1,10 @@
 // Gradient descent: with a program, the browser computes the steps; without one it shows Python's.
 
-const FIELD = `<div class="mg-descent">
-<div class="mg-view mg-field"></div>
-<div class="mg-beside-field">
+const FIELD = `<div class="mg-descent"><div class="mg-view mg-field"></div><div class="mg-beside-field">
 <p class="mg-outcome" role="status"></p>
 <div class="mg-drags" role="group" aria-label="What the steps depend on" hidden></div>
 <div class="mg-closer" aria-hidden="true"><svg class="mg-picture mg-lens" viewBox="0 0 270 120"></svg><svg class="mg-picture" viewBox="0 0 160 120"></svg></div>
-<div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div>
-</div></div>`;
+<div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div></div></div>`;
 const FAR = 10;
 const told = (xs) => (xs.length === 1 ? number(xs[0]) : `(${xs.map((x) => number(x)).join(", ")})`);
 const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -99,8 +96,7 @@ function lens(d, n) {
   const { points } = d.way, { at, move } = points[n], momentum = n && d.model.get("momentum");
   if (!move || !d.names[1]) return "";
   const ends = [[move, 0], [points[n - 1]?.move ?? move, momentum], [move, 1]].map(([by, share]) => pixels(d.view, at.map((x, i) => x + share * by[i])));
-  const [start] = ends, far = Math.max(...ends.map(([x, y]) => Math.hypot(x - start[0], y - start[1]))) || 1;
-  const [a, b, c] = ends.map((end) => end.map((x, i) => 60 + 50 * (x - start[i]) / far));
+  const [start] = ends, far = Math.max(...ends.map(([x, y]) => Math.hypot(x - start[0], y - start[1]))) || 1, [a, b, c] = ends.map((end) => end.map((x, i) => 60 + 50 * (x - start[i]) / far));
   return said(d, n, "lens") + (points[n + 1] ? between(a, b, "push") + between(b, c, "pull") + between(a, c) : "");
 }
 function profile({ names, words, way: { points } }, n) {

@@ -35,6 +35,11 @@ MOST_LOOKS = 40  # around the lowest point, for a lower one
 FAR = 10  # picture widths; farther from the middle, the ball has run away
 FOOT, TALLEST = 0.12, 1e7  # empty share of the plot below a curve; limit of a pixel coordinate
 HINT = f'<g class="mg-hint">{text("mg-number", 320, 14, "click to start elsewhere")}</g>'
+LENS = (  # a step of two numbers, enlarged
+    '<circle cx="60" cy="60" r="57"/>'
+    + text("mg-pull", 126, 64, "→ −{rate} × gradient")
+    + text("", 126, 88, "→ the step, enlarged")
+)
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
     f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
@@ -49,9 +54,11 @@ TRAIL = """
 .mg-picture .mg-trail-dot { stroke: var(--mg-backward); stroke-width: 6; stroke-linecap: round; }
 .mg-picture [data-scene] * { vector-effect: non-scaling-stroke; }
 .mg-picture .mg-step { fill: none; stroke: var(--mg-ink); stroke-width: 3; stroke-linecap: round; }
-.mg-picture .mg-push { stroke: var(--mg-forward); }
+.mg-picture .mg-step.mg-push { stroke: var(--mg-forward); }
 .mg-picture .mg-push path:first-child { stroke-dasharray: 5 5; }
-.mg-picture .mg-pull { stroke: var(--mg-backward); }
+.mg-picture .mg-step.mg-pull { stroke: var(--mg-backward); }
+.mg-picture text.mg-push { fill: var(--mg-forward); }
+.mg-picture text.mg-pull { fill: var(--mg-backward); }
 .mg-picture.mg-lens circle { fill: var(--mg-op); stroke: var(--mg-line); }
 .mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.1; }
 .mg-picture .mg-ball { fill: var(--mg-backward); }
@@ -164,8 +171,7 @@ class GradientDescent(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The whole path of the ball, in axes that are wide enough for it; on a curve, the first step is an arrow, and
-        beside a surface is the height at each step."""
+        """The ball's whole path in wide axes; on a curve, its first step; beside a surface, the height at each step."""
         ends = [*zip(*(axis[:2] for axis in self.axes)), *(p["at"] for p in self.steps)]
         low, high = ([*map(pick, *(end[: len(self.names)] for end in ends))] for pick in (min, max))
         x, y, picture = drawing(self.f, self.names, self.words["value"], low, high)
@@ -186,13 +192,10 @@ class GradientDescent(SteppedWidget):
         return picture.replace(">", f"><style>{self.looks}</style>", 1)
 
     def _draw_heights(self) -> str:
-        """The height at each step of a path on a surface."""
-        values = [p["value"] for p in self.steps]
-        x = across(0, max(len(values) - 1, 1), "step", words=compact)
-        y = upwards(min(values), max(*values, min(values) + 1e-9), self.words["value"], words=compact)
-        at = [(x.at(n), y.at(value)) for n, value in enumerate(values)]
-        below = line("mg-below", [(x.start, BOTTOM), *at, (at[-1][0], BOTTOM)])
-        return chart(f"{self.words['value']} at each step", x, y, below, line("mg-trail", at))
+        heights, name = [p["value"] for p in self.steps], self.words["value"]
+        x = across(0, max(len(heights) - 1, 1), "step", words=compact)
+        y = upwards(min(heights), max(*heights, min(heights) + 1e-9), name, words=compact)
+        return chart(name, x, y, line("mg-trail", [(x.at(n), y.at(height)) for n, height in enumerate(heights)]))
 
     def __repr__(self) -> str:
         end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"
@@ -225,24 +228,14 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     steps = [*(f"{step} It moves by {x} = {{move}}." for x in moves), step] if is_walked else [point] * 3
     return dict(zip(("step", "pushed step", "last"), steps)) | {
         "value": value,
-        "lens": lens("− {rate} × gradient"),
-        "pushed lens": lens("− {rate} × gradient", "{momentum} × last move"),
+        "lens": LENS,
+        "pushed lens": LENS + text("mg-push", 126, 40, "⇢ {momentum} × last move"),
         "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
         "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
         "away": "It runs away: step {n} ends more than ten picture widths away. Take a smaller learning rate.",
         "nowhere": f"It stops: after step {{n}}, {value} or its slope is not finite.",
     }
-
-
-def lens(pull: str, push: str = "") -> str:
-    """The circle in which the widget enlarges a step, and a legend of its arrows."""
-    rows = [*[("push", push)] * bool(push), ("pull", pull), ("sum", "= the step, enlarged")]
-    parts = ['<circle cx="60" cy="60" r="57"/>']
-    for y, (look, words) in zip((38, 62, 86), rows):
-        tip = f'<path d="M124,{y}h20"/><path d="M134,{y - 5}L144,{y}l-10,5"/>'
-        parts.append(f'<g class="mg-step mg-{look}">{tip}</g>{text("", 151, y + 4, words)}')
-    return "".join(parts)
 
 
 def format_tuple(names: Sequence[str]) -> str:
@@ -308,25 +301,15 @@ def sample_heights(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[li
     return coarse, np.ma.masked_invalid([[value_at(f, [x, y]) for x in coarse[0]] for y in coarse[1]])
 
 
-def thinned(ring: Any) -> Any:
-    """A ring without points that lie on the straight line between their neighbours, to a tenth of a pixel."""
-    for first in (1, 0, 1, 0, 1):
-        (dx, dy), (x, y) = (np.roll(ring, -1, 0) - np.roll(ring, 1, 0)).T, (ring - np.roll(ring, 1, 0)).T
-        is_straight = np.abs(dx * y - dy * x) < 0.1 * np.hypot(dx, dy)
-        is_straight[first::2] = is_straight[[0, -1]] = False
-        ring = ring[~is_straight]
-    return ring
-
-
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, list[float]]:
     """Both axes, filled contours of f (bluer is higher), and its lowest grid point."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
     grid, heights = sample_heights(f, (x, y))
     pixels = [[*map(axis.at, at)] for axis, at in zip((x, y), grid)]
     drawn = contour_generator(pixels[0], pixels[1], heights, fill_type="OuterOffset")
-    layers = []
+    layers = []  # of every second point of the contours
     for level in np.quantile(heights.compressed(), SHARES).tolist():
-        rings = [thinned(p[a:b]) for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
+        rings = [p[a:b:2] for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
         outline = "".join(f"M{'L'.join(f'{a:.1f} {b:.1f}' for a, b in ring)}z" for ring in rings)
         layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
     row, column = np.unravel_index(heights.argmin(), heights.shape)

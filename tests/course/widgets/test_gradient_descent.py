@@ -116,7 +116,6 @@ def test_a_bent_valley_is_one_hollow():
     """On a coarse grid its second layer had a sliver of its own, which looked like another hollow."""
     layers = re.findall(r'class="mg-level"[^>]* d="(.+?)"', GradientDescent(valley, low=(-2, -1), high=(2, 3)).picture)
     assert [layer.count("M") for layer in layers[:2]] == [2, 2]  # the edge of the picture, and the hollow
-    assert len("".join(layers)) < 14_000  # straight parts have few points
 
 
 def test_the_minimum_is_marked_where_it_is_in_the_picture():
