@@ -139,8 +139,10 @@ function refresh({ nodes, edges, result }, slots, reach, isNarrow) {
   }
   edges.forEach((edge, i) => {
     rowsOf(edge, isNarrow).forEach((text, n) => write(`row ${i} ${n}`, text));
-    slots[`chip ${i}`]?.setAttribute("aria-label", `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`);
-    for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
+    const chip = slots[`chip ${i}`], [width] = chipSize(edge, isNarrow);
+    if (chip) Object.entries({ x: chip.lastChild.getAttribute("x") - width / 2, width }).forEach((pair) => chip.firstChild.setAttribute(...pair)); // also in a drag
+    chip?.setAttribute("aria-label", `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`);
+    for (const part of [slots[`band ${i}`], chip]) if (part) weigh(part, edge.total);
   });
 }
 function weigh(part, gradient) {

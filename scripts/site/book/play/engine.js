@@ -106,7 +106,6 @@ function recorded(text, given = new Map(), isStatic = false) {
   for (const node of [...nodes].reverse()) if (node.used) for (const i of node.of) nodes[i].used = true;
   return { nodes, notes, result: nodes[result], edges: backward(nodes, nodes[result]) };
 }
-
 // Backpropagates from the result. Returns the gradients that travelled along each edge.
 function backward(nodes, result) {
   const edgesOf = (head) => head.of.map((tail, port) => ({ tail: nodes[tail], head, port, rows: [], total: null }));

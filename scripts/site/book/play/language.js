@@ -37,7 +37,6 @@ class Parser {
     if (["end", "line"].includes(this.next.kind)) this.fail("This bracket is never closed.", open);
     return (this.take(text) ?? this.fail(this.surprise())).until;
   }
-
   program() {
     const statements = [];
     while (this.next.kind !== "end") if (!this.take("\n", ";")) statements.push(this.statement());
