@@ -60,7 +60,7 @@ TRAIL = """
 .mg-picture text.mg-push { fill: var(--mg-forward); }
 .mg-picture text.mg-pull { fill: var(--mg-backward); }
 .mg-picture.mg-lens circle { fill: var(--mg-op); stroke: var(--mg-line); }
-.mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.1; }
+.mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.12; stroke: var(--mg-backward); stroke-dasharray: 2 4; }
 .mg-picture .mg-ball { fill: var(--mg-backward); }
 .mg-chart:has(.mg-level) .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
 .mg-picture .mg-left text { text-anchor: end; transform: translateX(-22px); }
