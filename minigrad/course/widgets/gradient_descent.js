@@ -107,10 +107,10 @@ function profile({ names, words, way: { points } }, n) {
 }
 function list(d, root) {
   const { names } = d, { points, end } = d.way = walked(d, given(d));
-  const slopes = points[0].slopes ? names.map((name) => (names.length > 1 ? `slope in ${name}` : "slope")) : [];
+  const slopes = points[0].slopes && !names[1] ? ["slope"] : []; // the sentence has those of two
   const groups = []; // steps whose numbers look the same share a row
   points.forEach(({ at, slopes = [], value }, i) => {
-    const cells = [...at, ...slopes, value].map((x) => number(x)), last = groups.at(-1);
+    const cells = [...at, ...(names[1] ? [] : slopes), value].map((x) => number(x)), last = groups.at(-1);
     if (last?.cells.join() === cells.join()) last.to = i;
     else groups.push({ from: i, to: i, cells });
   });

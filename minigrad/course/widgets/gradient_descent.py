@@ -35,11 +35,8 @@ MOST_LOOKS = 40  # around the lowest point, for a lower one
 FAR = 10  # picture widths; farther from the middle, the ball has run away
 FOOT, TALLEST = 0.12, 1e7  # empty share of the plot below a curve; limit of a pixel coordinate
 HINT = f'<g class="mg-hint">{text("mg-number", 320, 14, "click to start elsewhere")}</g>'
-LENS = (  # a step of two numbers, enlarged
-    '<circle cx="60" cy="60" r="57"/>'
-    + text("mg-pull", 126, 64, "→ −{rate} × gradient")
-    + text("", 126, 88, "→ the step, enlarged")
-)
+LENS = f'<circle cx="60" cy="60" r="57"/>{text("", 126, 88, "→ the step, enlarged")}'
+LENS += text("mg-pull", 126, 64, "→ −{rate} × gradient")
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
     f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
@@ -53,14 +50,13 @@ TRAIL = """
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
 .mg-picture .mg-trail-dot { stroke: var(--mg-backward); stroke-width: 6; stroke-linecap: round; }
 .mg-picture [data-scene] * { vector-effect: non-scaling-stroke; }
-.mg-picture .mg-step { fill: none; stroke: var(--mg-ink); stroke-width: 3; stroke-linecap: round; }
-.mg-picture .mg-step.mg-push { stroke: var(--mg-forward); }
+.mg-picture .mg-step { color: var(--mg-ink); fill: none; stroke: currentColor; stroke-width: 3; stroke-linecap: round; }
+.mg-picture .mg-push { color: var(--mg-forward); }
 .mg-picture .mg-push path:first-child { stroke-dasharray: 5 5; }
-.mg-picture .mg-step.mg-pull { stroke: var(--mg-backward); }
-.mg-picture text.mg-push { fill: var(--mg-forward); }
-.mg-picture text.mg-pull { fill: var(--mg-backward); }
+.mg-picture .mg-pull { color: var(--mg-backward); }
+.mg-picture text:is(.mg-push, .mg-pull) { fill: currentColor; }
 .mg-picture.mg-lens circle { fill: var(--mg-op); stroke: var(--mg-line); }
-.mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.12; stroke: var(--mg-backward); stroke-dasharray: 2 4; }
+.mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.12; stroke: var(--mg-backward); stroke-dasharray: 2; }
 .mg-picture .mg-ball { fill: var(--mg-backward); }
 .mg-chart:has(.mg-level) .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
 .mg-picture .mg-left text { text-anchor: end; transform: translateX(-22px); }
@@ -188,14 +184,12 @@ class GradientDescent(SteppedWidget):
             arrow += text("mg-sign mg-name", min(231, 404 - 3.9 * len(said)), 291, said)
             picture = picture.replace('<g data-step="">', f"<g>{arrow}")
         if len(self.names) == 2:
-            return place_in_rows(self.label, self.looks, [("", picture), ("", self._draw_heights())])
+            heights, name = [p["value"] for p in self.steps], self.words["value"]
+            x = across(0, max(len(heights) - 1, 1), "step", words=compact)
+            y = upwards(min(heights), max(*heights, min(heights) + 1e-9), name, words=compact)
+            drawn = chart(name, x, y, line("mg-trail", [(x.at(n), y.at(height)) for n, height in enumerate(heights)]))
+            return place_in_rows(self.label, self.looks, [("", picture), ("", drawn)])
         return picture.replace(">", f"><style>{self.looks}</style>", 1)
-
-    def _draw_heights(self) -> str:
-        heights, name = [p["value"] for p in self.steps], self.words["value"]
-        x = across(0, max(len(heights) - 1, 1), "step", words=compact)
-        y = upwards(min(heights), max(*heights, min(heights) + 1e-9), name, words=compact)
-        return chart(name, x, y, line("mg-trail", [(x.at(n), y.at(height)) for n, height in enumerate(heights)]))
 
     def __repr__(self) -> str:
         end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"

@@ -17,7 +17,7 @@ const BODY = `
   </div>
   <div class="mg-charts">
     <figure class="mg-network"><figcaption>Weights: <b style="color: var(--mg-forward)">blue</b> adds, <b style="color: var(--mg-backward)">dashed orange</b> subtracts</figcaption></figure>
-    <figure class="mg-boundary"><figcaption>Answer: blue <b>○</b>, orange <b>+</b> </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
+    <figure class="mg-boundary"><figcaption>Answer: blue <b>○</b>, orange <b>+</b>. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
     <figure class="mg-layers"><figcaption></figcaption><table class="mg-table"></table></figure>
   </div>`;
@@ -151,8 +151,7 @@ function histogram(spread, most) {
   if (!spread) return "·";
   const [low, high] = [spread.low, spread.high].map((x) => x / (most || 1)), wide = (high - low) / 15;
   const bars = [...spread.bars].map((bar, i) => draw("rect", { x: low + i * wide, y: 27 - 3 * bar, width: Math.max(wide, 0.01), height: 3 * bar }));
-  const says = `from ${short(spread.low)} to ${short(spread.high)}`;
-  return draw("svg", { viewBox: "-1 0 2 27", preserveAspectRatio: "none", role: "img", "aria-label": says, class: "mg-bars" }, draw("path", { d: "M0 0V27" }), ...bars);
+  return draw("svg", { viewBox: "-1 0 2 27", preserveAspectRatio: "none", role: "img", "aria-label": `from ${short(spread.low)} to ${short(spread.high)}`, class: "mg-bars" }, draw("path", { d: "M0 0V27" }), ...bars);
 }
 // Weights on the same axis at all frames, gradients on that of this frame.
 const layersChart = (figure, table) => (all, n) => {
