@@ -33,7 +33,7 @@ const short = (x) => (x === undefined ? "·" : number(x, 3));
 function lossChart(figure, label, width, height) {
   const left = 52, right = 10, top = 14, bottom = 26;
   const all = draw("polyline", { class: "mg-curve mg-later" }), past = draw("polyline", { class: "mg-curve" });
-  const dot = draw("circle", { r: 5, class: "mg-now" }), below = draw("path", { class: "mg-below" }), told = draw("text", { class: "mg-name" });
+  const dot = draw("circle", { r: 5, class: "mg-now" }), below = draw("path", { class: "mg-area-of-loss" }), told = draw("text", { class: "mg-name" });
   const rules = draw("g", {}), end = draw("text", { x: width - right, y: height - 8, "text-anchor": "end", class: "mg-dim" });
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "mg-picture", style: `max-width: ${width}px` },
     draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), rules, end, below, all, past, dot, told);
