@@ -30,7 +30,9 @@ ROWS = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent)
 
 def listed(widget):
     """What the table of the widget says: steps with the same numbers share a row."""
-    words = ([*map(number, [*step["at"], *step["slopes"], step["value"]])] for step in widget.steps)
+    words = (
+        [*map(number, [*step["at"], *step["slopes"] * (len(step["at"]) < 2), step["value"]])] for step in widget.steps
+    )
     groups = [(xs, [n for n, _ in group]) for xs, group in groupby(enumerate(words), key=itemgetter(1))]
     return [[str(ns[0]) + f"–{ns[-1]}" * (len(ns) > 1), *xs] for xs, ns in groups]
 
@@ -142,3 +144,27 @@ def test_steps_that_look_the_same_share_a_row_and_the_row_of_the_step_is_in_view
     assert last.locator("td").first.text_content().endswith("–60")
     assert box.bounding_box()["y"] <= last.bounding_box()["y"] < box.bounding_box()["y"] + box.bounding_box()["height"]
     assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+ARROWS = """paths => paths.map((path) => {
+  const length = Number(path.firstChild.getAttribute("d").slice(5));
+  const angle = path.transform.baseVal[1].angle * Math.PI / 180;
+  return [length * Math.cos(angle), length * Math.sin(angle)];
+})"""
+
+
+def test_the_push_and_the_gradient_are_arrows_that_add_up_to_the_step(show):
+    widget = GradientDescent(FUNCTIONS["of two"], start=(-2, 1), momentum=0.8)
+    page = show(widget, viewport={"width": 1074, "height": 768}, reduced_motion="reduce").page
+    page.add_style_tag(content=".mg-widget .mg-table { font-size: 19px }")
+    for _ in range(6):
+        page.locator(".mg-widget").press("ArrowRight")
+    push, back, step = page.locator("circle ~ .mg-step[transform]").evaluate_all(ARROWS)[:3]
+    assert np.add(push, back) == pytest.approx(step, abs=0.01)
+    assert max(map(abs, [*push, *back, *step])) > 40  # enlarged
+    expect(page.locator(".mg-lens")).to_have_text("→ the step, enlarged→ −0.1 × gradient⇢ 0.8 × last move")
+    assert page.locator(".mg-closer .mg-trail").evaluate("line => line.points.length") == 7
+
+    head, *rows = [each.bounding_box() for each in page.locator(".mg-steps tr").all()]
+    foot = head["y"] + head["height"]
+    assert min(abs(row["y"] - foot) for row in rows) < 1, "half a row is below the head"

@@ -324,12 +324,30 @@ DEEP = """y = tanh(sin(exp(x) * 2 + w) * x - cos(w * x) / (1 + exp(w)))
 z = (y * x + relu(y - w)) ** 2 * tanh(x * w) + y"""
 
 
-def test_a_deep_graph_runs_in_rows(play):
-    """It was 1,600 pixels wide and 1,800 tall."""
+def test_a_deep_graph_runs_in_rows_and_its_labels_are_shown_on_demand(play):
+    """It was 1,600 pixels wide and 1,800 tall; then 1,110 tall."""
     page = play(DEEP, viewport={"width": 1366, "height": 768})
-    box = page.locator("figure > div")
+    box, chip = page.locator("figure > div"), page.locator(".play-chip").last
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
-    assert box.bounding_box()["height"] < 1200
+    assert box.bounding_box()["height"] < 640
+    expect(chip).to_have_css("opacity", "0")
+    chip.focus()
+    expect(chip).to_have_css("opacity", "1")
+
+
+def test_a_negative_number_after_a_sign_is_in_brackets(play):
+    page = play("x = 2; z = (x * -3) ** -2")
+    expect(page.locator(".play-op .play-head")).to_have_text(["x × (−3)", "z = … ^ (−2)"])
+    expect(page.locator(".play-chip").last).to_have_text("0.00926 × (−3) = −0.0278")
+
+
+def test_on_a_phone_the_first_graph_goes_down_and_its_labels_have_two_lines(play):
+    """It ran in three rows, with arrows around all of them."""
+    page = play(viewport={"width": 420, "height": 800})
+    rows = [page.get_by_role("slider", name=name).bounding_box()["y"] for name in "wyx"]
+    assert max(rows) - min(rows) < 2
+    assert page.locator(".play-chip").first.locator("text").all_text_contents() == ["1 × (−2)", "= −2"]
+    assert page.evaluate(LOST) == 0
 
 
 def test_a_mistake_moves_nothing(play):
@@ -356,7 +374,7 @@ def test_a_screen_reader_hears_boxes_first_and_each_number_once(play):
           - img "x × y; −6; gradient 2"
           - img "… + w; −2; gradient 2"
           - img "z = … × x; −4; gradient 1"
-          - 'img "z = … × x, to x: 1 × −2 = −2"'
+          - 'img "z = … × x, to x: 1 × (−2) = −2"'
     """)
     expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
     page.get_by_role("slider", name="x").press("ArrowUp")
@@ -394,7 +412,12 @@ def test_labels_fit_their_frames_after_a_drag_and_after_keys(play):
       text.getBBox().width > text.parentNode.querySelector("rect").getBBox().width)).length"""
     page = play()
     x = page.get_by_role("slider", name="x")
-    drag(x, -37)
+    box = x.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 - 37, box["y"] + box["height"] - 8, steps=9)
+    assert page.evaluate(wider) == 0, "a frame did not grow in a drag"
+    page.mouse.up()
     assert page.evaluate(wider) == 0
     for key in ("ArrowRight", "PageDown", "ArrowLeft"):
         x.press(key)

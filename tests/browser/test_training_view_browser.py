@@ -133,7 +133,7 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     rate.focus()
     page.keyboard.press("ArrowRight")
     assert notebook.told("print(round(optimizer.lr, 6))", "0.33")
-    expect(widget.locator(".mg-training output")).to_have_text("0.33")
+    expect(widget.locator(".mg-settings output")).to_have_text("0.33")
     notebook.kernel("view.rate = 0.06")
     expect(rate).to_have_attribute("aria-valuetext", "0.06")
     assert notebook.kernel("view.close(); print(view.alive)") == "False"
@@ -223,19 +223,36 @@ def test_a_point_that_is_moved_changes_the_boundary_by_mouse_and_by_keys(show):
     expect(say).to_contain_text("After 400 steps")
 
 
-def test_other_models_have_histograms_and_no_row_is_cut(show):
+@pytest.mark.parametrize("width", [1074, 420])
+def test_other_models_have_histograms_on_one_axis_and_nothing_scrolls(show, width):
     view = trained(2000, more=5)
-    page = show(view, viewport={"width": 1074, "height": 768}).page
+    page = show(view, viewport={"width": width, "height": 768}).page
     page.locator(".mg-widget").press("End")
-    frame, rows, box = view.steps[-1], page.locator(".mg-layers tbody tr"), page.locator(".mg-rows").bounding_box()
+    layers, rows, figure = view.steps[-1]["layers"], page.locator(".mg-layers tr"), page.locator(".mg-layers")
 
-    assert rows.locator("th").all_text_contents() == [layer["name"] for layer in frame["layers"]]
-    bars = rows.first.locator("td").nth(1).locator("rect").evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
-    assert bars == [int(bar) for bar in frame["layers"][0]["gradients"]["bars"]]
-    rows = [each.bounding_box() for each in rows.all()]
-    assert box["height"] in [pytest.approx(row["y"] + row["height"] - box["y"], abs=2) for row in rows[:-1]]
-    expect(page.locator(".mg-count")).to_have_text("step 2,000 of 2,000")
-    expect(page.locator(".mg-layers .mg-more")).to_have_text(": the first 12 of 14, scroll for the rest")
+    names = [name for name, _ in view.model.named_parameters() if name not in ("4.bias", "7.bias")]
+    assert figure.locator("th[scope]").all_text_contents() == names
+    bars = rows.nth(1).locator("td").nth(1).locator("rect").all()
+    drawn = [float(bar.get_attribute("height")) / 3 for bar in bars]
+    assert drawn == [int(bar) for bar in layers[0]["gradients"]["bars"]]
+    most = max(abs(layer["weights"][end]) for step in view.steps for layer in step["layers"] for end in ("low", "high"))
+    lefts = figure.locator("td:nth-child(2) rect:first-of-type").evaluate_all("r => r.map(b => b.x.baseVal.value)")
+    assert lefts == pytest.approx([layer["weights"]["low"] / most for layer in layers], abs=1e-5)
+    assert rows.last.locator("span").nth(2).text_content() == number(most, 2)
+    assert figure.evaluate("box => box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight")
+    expect(page.locator(".mg-count")).to_contain_text("2,000 of 2,000")
+    expect(figure.locator("figcaption")).to_have_text("How the numbers are spread: the 12 largest of 14 parameters")
+
+
+def test_where_training_is_possible_its_buttons_take_the_place_of_the_players(show):
+    page = show(trained(40), viewport={"width": 1060, "height": 768}).page
+    assert page.locator(".mg-top button:visible").all_inner_texts() == [" Train 40 steps", "Train 1 step", "Reset"]
+    expect(page.get_by_role("button", name="Play")).to_have_count(0)
+    page.locator(".mg-widget").press("Space")
+    expect(page.locator(".mg-news")).to_have_text("40 steps are done, in this page.", timeout=9000)
+    page.get_by_role("slider", name="Step").press("Home")
+    expect(page.locator(".mg-say")).to_have_text("Before the first step.")
+    assert page.locator(".mg-widget").bounding_box()["height"] <= 500
 
 
 def test_what_no_page_can_train_says_what_is_needed(show):

@@ -1,14 +1,10 @@
 // Gradient descent: with a program, the browser computes the steps; without one it shows Python's.
 
-const FIELD = `
-  <div class="mg-descent">
-    <div class="mg-view mg-field"></div>
-    <div class="mg-beside-field">
-      <p class="mg-outcome" role="status"></p>
-      <div class="mg-drags" role="group" aria-label="What the steps depend on" hidden></div>
-      <div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div>
-    </div>
-  </div>`;
+const FIELD = `<div class="mg-descent"><div class="mg-view mg-field"></div><div class="mg-beside-field">
+<p class="mg-outcome" role="status"></p>
+<div class="mg-drags" role="group" aria-label="What the steps depend on" hidden></div>
+<div class="mg-closer" aria-hidden="true"><svg class="mg-picture mg-lens" viewBox="0 0 270 120"></svg><svg class="mg-picture" viewBox="0 0 160 120"></svg></div>
+<div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div></div></div>`;
 const FAR = 10;
 const told = (xs) => (xs.length === 1 ? number(xs[0]) : `(${xs.map((x) => number(x)).join(", ")})`);
 const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -16,7 +12,7 @@ const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>
 function render({ model, el }) {
   const [names, words, axes, program] = ["names", "words", "axes", "program"].map((key) => model.get(key));
   const leaves = ["rate", "momentum", ...names.map((_, i) => `at${i}`)];
-  const d = { model, names, words, axes, program, leaves, svg: null }; // later also way (path), view (axes)
+  const d = { model, names, words, axes, program, leaves, svg: null }; // later also way, view
   d.way = walked(d, given(d));
   const says = () => d.way.points.map((_, n) => said(d, n));
   const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says });
@@ -28,7 +24,8 @@ function render({ model, el }) {
 
 const given = ({ model }) => [model.get("rate"), model.get("momentum"), ...model.get("start")];
 const pixels = (axes, at) => at.map((x, i) => axes[i][2] + (x - axes[i][0]) / (axes[i][1] - axes[i][0]) * (axes[i][3] - axes[i][2]));
-const placeOf = ({ at, value }) => [...at, value].slice(0, 2); // on both axes
+const line = (look, some) => `<polyline class="mg-${look}" points="${some.join(" ")}"/>`;
+const placeOf = ({ at, value }) => [...at, value].slice(0, 2);
 
 // As in Python: the points, and the key in `words` of their end.
 function walked(d, [rate, momentum, ...start]) {
@@ -52,22 +49,24 @@ function said(d, n, key = d.way.points[n + 1] ? "step" : "last") {
 }
 function show(d, n, root) {
   if (!d.svg) begin(d, root);
-  const { svg, axes, way: { points } } = d, { at, value, slopes } = points[n], places = points.map(placeOf), seen = places.slice(0, n + 1), say = said(d, n);
+  const { svg, axes, way: { points } } = d, { at, value, slopes } = points[n], places = points.map(placeOf), say = said(d, n);
   const view = d.view = viewOf(d, n), half = (view[0][1] - view[0][0]) / 8, part = (name) => svg.querySelector(`[data-${name}]`);
-  const line = (look, some) => `<polyline class="mg-${look}" points="${some.map((place) => pixels(axes, place)).join(" ")}"/>`;
-  const tangent = slopes?.length === 1 ? [-half, half].map((dx) => [at[0] + dx, value + slopes[0] * dx]) : [];
-  const dots = `<path class="mg-trail-dot" d="${seen.map((place) => `M${pixels(axes, place)}h0`).join("")}"/>`;
-  part("trail").innerHTML = line("ahead", places.slice(n)) + line("trail", seen) + line("slope", tangent) + dots;
+  const drawn = places.map((place) => pixels(axes, place)), seen = drawn.slice(0, n + 1);
+  const tangent = slopes?.length === 1 ? [-half, half].map((dx) => pixels(axes, [at[0] + dx, value + slopes[0] * dx])) : [];
+  const dots = `<path class="mg-trail-dot" d="M${seen.join("h0M")}h0"/>`;
+  part("trail").innerHTML = line("ahead", drawn.slice(n)) + line("trail", seen) + line("slope", tangent) + dots;
   part("ticks").innerHTML = view.map(ticks).join("");
   part("step").innerHTML = arrow(d, n);
-  part("at=start").classList.toggle("mg-left", points[0].slopes?.[0] > 0 === at.length < 2); // off the curve or path
+  part("at=start").classList.toggle("mg-left", points[0].slopes?.[0] > 0 === at.length < 2);
   for (const each of svg.querySelectorAll("[data-at]")) each.style.transform = `translate(${pixels(view, { start: places[0], ball: places[n] }[each.dataset.at] ?? each.dataset.at.split(",")).join("px, ")}px)`;
   const [left, foot] = pixels(view, axes.map(([low]) => low)), [right, top] = pixels(view, axes.map(([, high]) => high));
   part("scene").style.transform = `translate(${left}px, ${foot}px) scale(${(right - left) / 356}, ${(foot - top) / 224}) translate(-62px, -254px)`;
   svg.setAttribute("aria-label", say);
   for (const row of root.querySelectorAll("tbody tr")) row.ariaCurrent = row.dataset.from <= n && n <= row.dataset.to ? "step" : null;
-  const box = root.querySelector(".mg-steps"); // scroll it, not the page
-  box.scrollTop = root.querySelector("tbody [aria-current]").offsetTop - box.clientHeight / 2;
+  [lens, profile].forEach((draw, i) => { root.querySelectorAll(".mg-closer svg")[i].innerHTML = draw(d, n); });
+  const box = root.querySelector(".mg-steps"), row = box.querySelector("tbody [aria-current]"), high = row.offsetHeight;
+  box.style.setProperty("--mg-row", `${high}px`);
+  box.scrollTop = row.offsetTop - 2 * high;
   return { phase: "", say };
 }
 // The axes at step n: they hold the points so far and the next.
@@ -79,23 +78,39 @@ const ticks = (axis, i) => ticksOf(...axis).map((x) => {
   const [at] = pixels([axis], [x]), text = i ? `M62 ${at}H418"/><text class="mg-number mg-dim" x="56" y="${at + 4}` : `M${at} 254v4"/><text class="mg-sign mg-dim" x="${at}" y="272`;
   return `<path class="mg-faint" d="${text}">${number(x)}</text>`;
 }).join("");
+const between = ([x, y], [toX, toY], look = "sum") => {
+  const length = Math.hypot(toX - x, toY - y), tip = Math.min(5, length / 3), turn = Math.atan2(toY - y, toX - x) * 180 / Math.PI;
+  return `<g class="mg-step mg-${look}" transform="translate(${x} ${y}) rotate(${turn})"><path d="M0 0h${length}"/><path d="M${length - 2 * tip} ${-tip}L${length} 0l${-2 * tip} ${tip}"/></g>`;
+};
 // The step: along the axis of one number, in the plane of two.
 function arrow(d, n) {
-  const { at, move } = d.way.points[n], next = d.way.points[n + 1], isFlat = at.length < 2;
-  if (!move || !next) return "";
-  const ends = d.way.points.slice(n, n + 2).map((point) => pixels(d.view, placeOf(point))), [[x, y], [toX, toY]] = isFlat ? ends.map(([x]) => [x, 254]) : ends;
-  const drops = isFlat ? `<path class="mg-gap" d="M${ends.join("V254M")}V254"/>` : "", say = said(d, n, "arrow"), half = 3.9 * say.length;
-  const length = Math.hypot(toX - x, toY - y), tip = Math.min(5, length / 3), turn = Math.atan2(toY - y, toX - x) * 180 / Math.PI;
-  return `${drops}<path class="mg-step" transform="translate(${x} ${y}) rotate(${turn})" d="M0 0h${length}l${-2 * tip} ${-tip}m0 ${2 * tip}l${2 * tip} ${-tip}"/>
-    <text class="mg-sign mg-name" x="${Math.max(4 + half, Math.min(404 - half, (x + toX) / 2))}" y="291">${say}</text>`;
+  const points = d.way.points.slice(n, n + 2), ends = points.map((point) => pixels(d.view, placeOf(point)));
+  if (!points[0].move || !ends[1]) return "";
+  if (d.names[1]) return between(...ends);
+  const say = said(d, n, "arrow"), half = 3.9 * say.length;
+  const [from, to] = ends.map(([x]) => [x, 254]), x = Math.max(4 + half, Math.min(404 - half, (from[0] + to[0]) / 2));
+  return `<path class="mg-gap" d="M${ends.join("V254M")}V254"/>${between(from, to)}<text class="mg-sign mg-name" x="${x}" y="291">${say}</text>`;
 }
-// Fill in what is the same at every step.
+// A step on a surface, enlarged: its parts and their sum.
+function lens(d, n) {
+  const { points } = d.way, { at, move } = points[n], momentum = n && d.model.get("momentum");
+  if (!move || !d.names[1]) return "";
+  const ends = [[move, 0], [points[n - 1]?.move ?? move, momentum], [move, 1]].map(([by, share]) => pixels(d.view, at.map((x, i) => x + share * by[i])));
+  const [start] = ends, far = Math.max(...ends.map(([x, y]) => Math.hypot(x - start[0], y - start[1]))) || 1, [a, b, c] = ends.map((end) => end.map((x, i) => 60 + 50 * (x - start[i]) / far));
+  return said(d, n, "lens") + (points[n + 1] ? between(a, b, "push") + between(b, c, "pull") + between(a, c) : "");
+}
+function profile({ names, words, way: { points } }, n) {
+  const heights = points.map(({ value }) => value), most = Math.max(...heights), least = Math.min(...heights);
+  if (!names[1] || most === least) return "";
+  const some = heights.map((height, i) => pixels([[0, points.length - 1, 8, 152], [least, most, 100, 24]], [i, height])), [x, y] = some[n];
+  return `<path class="mg-below" d="M8 112L${some.join("L")}V112z"/>${line("trail", some.slice(0, n + 1))}<circle class="mg-ball" cx="${x}" cy="${y}" r="6"/><text y="14">${words.value} ${number(heights[n])}</text>`;
+}
 function list(d, root) {
   const { names } = d, { points, end } = d.way = walked(d, given(d));
-  const slopes = points[0].slopes ? names.map((name) => (names.length > 1 ? `slope in ${name}` : "slope")) : [];
+  const slopes = points[0].slopes && !names[1] ? ["slope"] : []; // the sentence has those of two
   const groups = []; // steps whose numbers look the same share a row
   points.forEach(({ at, slopes = [], value }, i) => {
-    const cells = [...at, ...slopes, value].map((x) => number(x)), last = groups.at(-1);
+    const cells = [...at, ...(names[1] ? [] : slopes), value].map((x) => number(x)), last = groups.at(-1);
     if (last?.cells.join() === cells.join()) last.to = i;
     else groups.push({ from: i, to: i, cells });
   });

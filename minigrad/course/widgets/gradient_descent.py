@@ -19,7 +19,7 @@ import traitlets
 from contourpy import contour_generator
 
 from ...api.func import value_and_grad, vmap
-from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
+from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, place_in_rows, upwards
 from ...draw.svg import STYLE, text
 from ...draw.words import number, pluralize
 from ...engine.core.modes import no_grad
@@ -35,6 +35,8 @@ MOST_LOOKS = 40  # around the lowest point, for a lower one
 FAR = 10  # picture widths; farther from the middle, the ball has run away
 FOOT, TALLEST = 0.12, 1e7  # empty share of the plot below a curve; limit of a pixel coordinate
 HINT = f'<g class="mg-hint">{text("mg-number", 320, 14, "click to start elsewhere")}</g>'
+LENS = f'<circle cx="60" cy="60" r="57"/>{text("", 126, 88, "→ the step, enlarged")}'
+LENS += text("mg-pull", 126, 64, "→ −{rate} × gradient")
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
     f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
@@ -42,13 +44,21 @@ FIELD = (  # clips the drawing to the axes; its inline size overrides the style 
 )
 TRAIL = """
 .mg-picture :is(.mg-trail, .mg-ahead, .mg-slope) { fill: none; stroke: var(--mg-ink); stroke-width: 2; }
-.mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-forward); stroke-opacity: 0.5; }
+.mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-paper); stroke-opacity: 0.6; }
+.mg-chart:has(.mg-level) .mg-faint { stroke: none; }
 .mg-picture :is(.mg-trail, .mg-ahead) { stroke: var(--mg-backward); }
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
 .mg-picture .mg-trail-dot { stroke: var(--mg-backward); stroke-width: 6; stroke-linecap: round; }
 .mg-picture [data-scene] * { vector-effect: non-scaling-stroke; }
-.mg-picture .mg-step { fill: none; stroke: var(--mg-ink); stroke-width: 3; stroke-linecap: round; }
-.mg-picture .mg-ball { fill: var(--mg-backward); stroke: var(--mg-paper); stroke-width: 2; }
+.mg-picture .mg-step { color: var(--mg-ink); fill: none; stroke: currentColor; stroke-width: 3; stroke-linecap: round; }
+.mg-picture .mg-push { color: var(--mg-forward); }
+.mg-picture .mg-push path:first-child { stroke-dasharray: 5 5; }
+.mg-picture .mg-pull { color: var(--mg-backward); }
+.mg-picture text:is(.mg-push, .mg-pull) { fill: currentColor; }
+.mg-picture.mg-lens circle { fill: var(--mg-op); stroke: var(--mg-line); }
+.mg-picture .mg-below { fill: var(--mg-backward); fill-opacity: 0.12; stroke: var(--mg-backward); stroke-dasharray: 2; }
+.mg-picture .mg-ball { fill: var(--mg-backward); }
+.mg-chart:has(.mg-level) .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
 .mg-picture .mg-left text { text-anchor: end; transform: translateX(-22px); }
 .mg-picture .mg-start { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
 """
@@ -157,7 +167,7 @@ class GradientDescent(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The whole path of the ball, in axes that are wide enough for it; on a curve, the first step is an arrow."""
+        """The ball's whole path in wide axes; on a curve, its first step; beside a surface, the height at each step."""
         ends = [*zip(*(axis[:2] for axis in self.axes)), *(p["at"] for p in self.steps)]
         low, high = ([*map(pick, *(end[: len(self.names)] for end in ends))] for pick in (min, max))
         x, y, picture = drawing(self.f, self.names, self.words["value"], low, high)
@@ -173,6 +183,12 @@ class GradientDescent(SteppedWidget):
             arrow = line("mg-step", [(a, BOTTOM), (b, BOTTOM), (tip, BOTTOM - 4), (b, BOTTOM), (tip, BOTTOM + 4)])
             arrow += text("mg-sign mg-name", min(231, 404 - 3.9 * len(said)), 291, said)
             picture = picture.replace('<g data-step="">', f"<g>{arrow}")
+        if len(self.names) == 2:
+            heights, name = [p["value"] for p in self.steps], self.words["value"]
+            x = across(0, max(len(heights) - 1, 1), "step", words=compact)
+            y = upwards(min(heights), max(*heights, min(heights) + 1e-9), name, words=compact)
+            drawn = chart(name, x, y, line("mg-trail", [(x.at(n), y.at(height)) for n, height in enumerate(heights)]))
+            return place_in_rows(self.label, self.looks, [("", picture), ("", drawn)])
         return picture.replace(">", f"><style>{self.looks}</style>", 1)
 
     def __repr__(self) -> str:
@@ -206,6 +222,8 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     steps = [*(f"{step} It moves by {x} = {{move}}." for x in moves), step] if is_walked else [point] * 3
     return dict(zip(("step", "pushed step", "last"), steps)) | {
         "value": value,
+        "lens": LENS,
+        "pushed lens": LENS + text("mg-push", 126, 40, "⇢ {momentum} × last move"),
         "arrow": f"→ −rate × {slope} = " + "−{rate} × {slopes} = " * (len(names) == 1) + "{move}",
         "pushed arrow": f"→ {{momentum}} × last move − {{rate}} × {slope}",
         "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
@@ -270,10 +288,10 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
 
 def sample_heights(f: Callable[..., Any], axes: Sequence[Axis]) -> tuple[list[list[float]], Any]:
     """A grid on both axes, and f there: fine if vmap can run f, else coarse, as each point takes a call."""
-    fine, coarse = ([np.linspace(axis.low, axis.high, side).tolist() for axis in axes] for side in (2 * SIDE - 1, SIDE))
+    fine, coarse = ([np.linspace(axis.low, axis.high, side).tolist() for axis in axes] for side in (4 * SIDE - 3, SIDE))
     with suppress(Exception), no_grad(), np.errstate(all="ignore"):
-        rows = [vmap(f)(Tensor(fine[0]), Tensor([y] * len(fine[0]))).numpy() for y in fine[1]]
-        return fine, np.ma.masked_invalid(rows)
+        points = [Tensor(each.ravel()) for each in np.meshgrid(*fine)]
+        return fine, np.ma.masked_invalid(vmap(f)(*points).numpy().reshape(len(fine[1]), -1))
     return coarse, np.ma.masked_invalid([[value_at(f, [x, y]) for x in coarse[0]] for y in coarse[1]])
 
 
@@ -283,9 +301,9 @@ def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axi
     grid, heights = sample_heights(f, (x, y))
     pixels = [[*map(axis.at, at)] for axis, at in zip((x, y), grid)]
     drawn = contour_generator(pixels[0], pixels[1], heights, fill_type="OuterOffset")
-    layers = []
+    layers = []  # of every second point of the contours
     for level in np.quantile(heights.compressed(), SHARES).tolist():
-        rings = [p[a:b] for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
+        rings = [p[a:b:2] for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
         outline = "".join(f"M{'L'.join(f'{a:.1f} {b:.1f}' for a, b in ring)}z" for ring in rings)
         layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
     row, column = np.unravel_index(heights.argmin(), heights.shape)

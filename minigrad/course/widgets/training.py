@@ -131,10 +131,11 @@ def array(x: Any) -> np.ndarray:
 
 
 def histograms(model: Any, optimizer: Any) -> tuple[list[Plain], int]:
-    """The name and the histograms of up to 12 of the trained parameters, and how many there are."""
+    """The name and the histograms of the trained parameters, at most the 12 largest; and how many there are."""
     named = getattr(model, "named_parameters", None)
     found = list(named()) if named else [(f"parameter {i}", p) for i, p in enumerate(optimizer.parameters())]
-    some = [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found[:MOST_LAYERS]]
+    largest = {name for name, _ in sorted(found, key=lambda each: -array(each[1]).size)[:MOST_LAYERS]}
+    some = [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found if name in largest]
     return some, len(found)
 
 

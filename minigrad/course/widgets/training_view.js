@@ -7,19 +7,19 @@ const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // class colours, for light 
 const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["20", "20 steps/s"], ["5", "5 steps/s"]];
 const SILENCE = 3000; // ms until a kernel that does not answer counts as gone
 const BODY = `
-  <p class="mg-news" role="status"></p>
-  <div class="mg-training mg-drags" role="toolbar" aria-label="Training">
+  <div class="mg-training" role="toolbar" aria-label="Training">
     <button type="button" data-do="toggle"></button>
     <button type="button" data-do="step">Train 1 step</button>
     <button type="button" data-do="reset" title="Back to the first weights, to train in this page">Reset</button>
+  </div>
+  <div class="mg-settings mg-drags"><p class="mg-news" role="status"></p>
     <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
   </div>
   <div class="mg-charts">
-    <figure class="mg-network"><figcaption>Each line is a weight: <b style="color: var(--mg-forward)">blue</b> adds, <b style="color: var(--mg-backward)">dashed orange</b> subtracts. Each square is its unit's output over the plane.</figcaption></figure>
-    <figure class="mg-boundary"><figcaption>Answer: blue for <b>○</b>, orange for <b>+</b>, stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
+    <figure class="mg-network"><figcaption>Weights: <b style="color: var(--mg-forward)">blue</b> adds, <b style="color: var(--mg-backward)">dashed orange</b> subtracts</figcaption></figure>
+    <figure class="mg-boundary"><figcaption>Answer: blue <b>○</b>, orange <b>+</b>. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
-    <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
-      <div class="mg-rows" role="region" aria-label="The layers" tabindex="0"><table class="mg-table"><thead><tr><th>layer</th><th>weights</th><th>gradients</th></tr></thead><tbody></tbody></table></div></figure>
+    <figure class="mg-layers"><figcaption></figcaption><table class="mg-table"></table></figure>
   </div>`;
 
 function draw(tag, attributes, ...children) {
@@ -33,10 +33,10 @@ const short = (x) => (x === undefined ? "·" : number(x, 3));
 function lossChart(figure, label, width, height) {
   const left = 52, right = 10, top = 14, bottom = 26;
   const all = draw("polyline", { class: "mg-curve mg-later" }), past = draw("polyline", { class: "mg-curve" });
-  const dot = draw("circle", { r: 5, class: "mg-now" });
+  const dot = draw("circle", { r: 5, class: "mg-now" }), below = draw("path", { class: "mg-area-of-loss" }), told = draw("text", { class: "mg-name" });
   const rules = draw("g", {}), end = draw("text", { x: width - right, y: height - 8, "text-anchor": "end", class: "mg-dim" });
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "mg-picture", style: `max-width: ${width}px` },
-    draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), rules, end, all, past, dot);
+    draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), rules, end, below, all, past, dot, told);
   figure.append(svg);
   return (frames, n) => {
     const known = frames.flatMap(({ curve }) => curve).filter(([, loss]) => Number.isFinite(loss)), losses = known.map(([, loss]) => loss);
@@ -49,11 +49,15 @@ function lossChart(figure, label, width, height) {
       return [draw("path", { class: "mg-axis", "stroke-opacity": 0.3, d: `M${left} ${y}H${width - right}` }), draw("text", { x: left - 6, y: y + 4, "text-anchor": "end", class: "mg-dim" }, number(tick))];
     }));
     all.setAttribute("points", line(known));
-    past.setAttribute("points", line(known.filter(([step]) => step <= frames[n].step)));
+    const seen = known.filter(([step]) => step <= frames[n].step), foot = height - bottom;
+    past.setAttribute("points", line(seen));
+    below.setAttribute("d", seen.length ? `M${place(seen[0])[0]} ${foot}L${line(seen)}V${foot}z` : "");
     end.textContent = `step ${grouped(last)}`;
     const here = !Number.isFinite(frames[n].loss) ? null : place([frames[n].step, frames[n].loss]);
+    told.textContent = here ? short(frames[n].loss) : "";
     dot.setAttribute("visibility", here ? "visible" : "hidden");
-    if (here) { dot.setAttribute("cx", here[0]); dot.setAttribute("cy", here[1]); }
+    if (here) dot.setAttribute("transform", `translate(${here})`);
+    if (here) told.setAttribute("transform", `translate(${Math.min(here[0] + 4, width - 56)} ${Math.max(here[1] - 12, 12)})`);
     svg.setAttribute("aria-label", `Loss over steps, from ${short(losses[0])} to ${short(losses.at(-1))}; ${label(frames[n])}`);
   };
 }
@@ -142,20 +146,26 @@ function painted(sure, size, least = 0.12) {
   return image;
 }
 
-function histogram(spread) {
-  if (!spread) return ["·"];
-  const bars = [...spread.bars].map((bar, i) => draw("rect", { x: 5 * i, y: 27 - 3 * bar, width: 4, height: 3 * bar }));
-  const [low, high] = [spread.low, spread.high].map(short);
-  const svg = draw("svg", { viewBox: `0 0 ${5 * bars.length} 28`, width: 75, height: 25, preserveAspectRatio: "none", role: "img", "aria-label": `from ${low} to ${high}`, class: "mg-bars" }, ...bars);
-  return [svg, made("div", { textContent: low === high ? low : `${low} … ${high}` })];
+// A histogram on the axis from −most to most.
+function histogram(spread, most) {
+  if (!spread) return "·";
+  const [low, high] = [spread.low, spread.high].map((x) => x / (most || 1)), wide = (high - low) / 15;
+  const bars = [...spread.bars].map((bar, i) => draw("rect", { x: low + i * wide, y: 27 - 3 * bar, width: Math.max(wide, 0.01), height: 3 * bar }));
+  return draw("svg", { viewBox: "-1 0 2 27", preserveAspectRatio: "none", role: "img", "aria-label": `from ${short(spread.low)} to ${short(spread.high)}`, class: "mg-bars" }, draw("path", { d: "M0 0V27" }), ...bars);
 }
-function layerRow({ name, weights, gradients }) {
-  const row = made("tr"), head = made("th", { scope: "row" });
-  head.append(...name.split(/(?<=\.)/).flatMap((part) => [part, made("wbr")])); // a long name breaks after a dot
-  row.append(head);
-  for (const spread of [weights, gradients]) row.insertCell().append(...histogram(spread));
-  return row;
-}
+// Weights on the same axis at all frames, gradients on that of this frame.
+const layersChart = (figure, table) => (all, n) => {
+  const { layers, of } = all[n], numbers = (frames, key) => frames.flatMap((frame) => frame.layers.flatMap((layer) => (layer[key] ? [layer[key].low, layer[key].high] : [])));
+  const most = [["weights", all], ["gradients", [all[n]]]].map(([key, frames]) => [key, Math.max(0, ...numbers(frames, key).map(Math.abs))]);
+  const ends = most.map(([, far]) => `<td><div>${far ? [-far, 0, far].map((x) => `<span>${number(x, 2)}</span>`).join("") : ""}</div></td>`).join("");
+  table.innerHTML = `<tr><th></th><th>weights</th><th>gradients</th></tr>${"<tr><th scope=row></th><td></td><td></td></tr>".repeat(layers.length)}<tr><td></td>${ends}</tr>`;
+  layers.forEach((layer, i) => {
+    const [head, ...cells] = table.rows[i + 1].cells;
+    head.append(...layer.name.split(/(?<=\.)/).flatMap((part) => [part, made("wbr")])); // a long name breaks after a dot
+    cells.forEach((cell, k) => cell.append(histogram(layer[most[k][0]], most[k][1])));
+  });
+  figure.querySelector("figcaption").textContent = `How the numbers are spread${of > layers.length ? `: the ${layers.length} largest of ${of} parameters` : ""}`;
+};
 
 function render({ model, el }) {
   // The state: the frames on the screen, whether they come from the page's own training, and the state of the training.
@@ -191,7 +201,7 @@ function render({ model, el }) {
 function chartsOf(v, root) { // each draws (frames, n)
   const { model } = v, corners = model.get("corners"), program = model.get("program");
   const [network, boundary, loss, layers] = root.querySelectorAll(".mg-charts > figure");
-  const charts = [lossChart(loss, ({ say }) => say, ...(corners.length ? [290, 305] : [340, 300]))];
+  const charts = [lossChart(loss, ({ say }) => say, ...(corners.length ? [290, 305] : [400, 340]))];
   boundary.hidden = !corners.length;
   network.hidden = !program.layers;
   layers.hidden = !network.hidden;
@@ -207,16 +217,7 @@ function chartsOf(v, root) { // each draws (frames, n)
       dragPoints(svg, corners, model.get("points"), (points) => movePoints(v, points));
     }
   }
-  if (!layers.hidden) charts.push((all, n) => {
-    const rows = all[n].layers.map(layerRow);
-    layers.querySelector("tbody").replaceChildren(...rows);
-    const ends = rows.map((row) => row.offsetTop + row.offsetHeight), seen = ends.filter((end) => end <= 360);
-    layers.style.setProperty("--mg-rows", `${Math.max(...seen, 120)}px`); // no row is cut
-    const shown = all[n].of > rows.length ? [`the first ${rows.length} of ${all[n].of}`] : seen.length < rows.length ? [rows.length] : [];
-    if (seen.length < rows.length) shown.push("scroll for the rest");
-    const more = shown.length ? `<span class="mg-more">: ${shown.join(", ")}</span>` : "";
-    layers.querySelector("figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
-  });
+  if (!layers.hidden) charts.push(layersChart(layers, layers.querySelector("table")));
   return charts;
 }
 function movePoints(v, points) {
@@ -249,12 +250,17 @@ function press(v, deed) {
 const NO_KERNEL = "No kernel runs: to train, run the notebook's cells up to this one.";
 
 function controlsOf(v, root) { // returns the slider of the learning rate
-  const { model } = v, training = root.querySelector(".mg-training"), pace = training.querySelector("select"), first = model.get("rate");
-  training.hidden = !model.send && !v.here;
+  const { model } = v, training = root.querySelector(".mg-training"), settings = root.querySelector(".mg-settings"), pace = settings.querySelector("select"), first = model.get("rate");
+  training.hidden = pace.parentNode.hidden = !model.send && !v.here;
+  root.classList.toggle("mg-trains", !training.hidden); // then these buttons take the place of the player's
+  root.querySelector(".mg-top").prepend(training);
+  root.addEventListener("keydown", (event) => {
+    if (event.key === " " && event.target === root && !training.hidden) { event.preventDefault(); event.stopImmediatePropagation(); press(v, "toggle"); }
+  }, true);
   training.querySelector("[data-do=reset]").hidden = !v.here;
-  training.append(slider("rate", "learning rate", "learning rate", { min: 0, max: 12 * first, step: first / 10 }));
-  const rate = training.querySelector("input");
-  rate.parentNode.hidden = !first;
+  settings.append(slider("rate", "learning rate", "learning rate", { min: 0, max: 12 * first, step: first / 10 }));
+  const rate = settings.querySelector("input");
+  rate.parentNode.hidden = training.hidden || !first;
   training.addEventListener("click", ({ target }) => {
     const pressed = target.closest("[data-do]");
     if (pressed) press(v, pressed.dataset.do);
@@ -267,8 +273,8 @@ function controlsOf(v, root) { // returns the slider of the learning rate
 function newsOf({ model, isHere, here, state, frames }) {
   if (state === "running") return "Training. Pause it to look back.";
   const { step, loss } = frames.at(-1);
-  const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${grouped(step)} is recorded: Play shows it.`;
-  if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again:" : NO_KERNEL}`;
+  const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${grouped(step)} is recorded: ${here ? "the slider" : "Play"} shows it.`;
+  if (!isHere) return model.send ? known : `${known} ${here ? "The buttons train again." : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
   return { ready: `Training starts in this page, from the first weights.${model.send ? " The kernel's model does not change." : ""}`, paused: `Paused after step ${grouped(step)}.` }[state] ?? `${step === 1 ? "1 step is" : `${grouped(step)} steps are`} done, in this page.`;
 }
@@ -276,9 +282,9 @@ function showState(v) {
   const { model, root, isHere, state } = v, isDead = !isHere && !model.send, planned = model.get("planned");
   root.dataset.state = state;
   root.querySelector(".mg-news").textContent = newsOf(v);
-  root.querySelector("[data-do=toggle]").textContent = (isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${grouped(planned)} step${planned > 1 ? "s" : ""}`;
+  root.querySelector("[data-do=toggle]").innerHTML = `${ICONS[state === "running" ? "pause" : "play"]} ` + ((isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${grouped(planned)} step${planned > 1 ? "s" : ""}`);
   root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // too fast to read out
-  for (const control of root.querySelectorAll(".mg-training :is(button, select, input)")) control.disabled = state === "closed" && !v.here;
+  for (const control of root.querySelectorAll(":is(.mg-training, .mg-settings) :is(button, select, input)")) control.disabled = state === "closed" && !v.here;
 }
 
 export default { render };

@@ -105,8 +105,8 @@ def test_the_layers_are_where_the_function_is_high():
     (xlow, xhigh, left, right), (ylow, yhigh, bottom, top) = widget.axes
     layers = re.findall(r'class="mg-level"[^>]* d="([^"]+)"', widget.picture)
     assert len(layers) == 9
-    hole = min(layers[2][1:-1].split("zM"), key=len).split("L")
-    at = np.array([[float(x) for x in point.split()] for point in hole])
+    _, hole = layers[2][1:-1].split("zM")
+    at = np.array([[float(x) for x in point.split()] for point in hole.split("L")])
     x = xlow + (at[:, 0] - left) / (right - left) * (xhigh - xlow)
     y = ylow + (at[:, 1] - bottom) / (top - bottom) * (yhigh - ylow)
     assert np.allclose(np.hypot(x, y), np.sqrt(0.09 * 8 * 8 / np.pi), rtol=0.03)

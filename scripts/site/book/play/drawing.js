@@ -11,8 +11,9 @@ function short(x) { // a number in three digits
 }
 const shown = (value) => (Array.isArray(value) ? `[${value.map(short).join(", ")}]` : short(value));
 const numbers = (value) => (Array.isArray(value) ? value : [value]);
-const called = ({ name, kind, value }) => name ?? (kind === "constant" ? shown(value) : "…");
-
+const NARROW = 440, TALL = 600; // pixels: with less room, a label has two lines; in a higher graph, it is shown on demand
+const held = (text) => (text.startsWith("−") ? `(${text})` : text); // after a sign
+const called = ({ name, kind, value }) => name ?? (kind === "constant" ? held(shown(value)) : "…");
 // What a box is: "z = … × x", where … is an operand without a name.
 function heading({ kind, sign, name, of }, nodes) {
   if (kind !== "op") return name ?? "";
@@ -22,12 +23,12 @@ function heading({ kind, sign, name, of }, nodes) {
 const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));
 const share = (value) => Math.min(1, Math.max(0, (Math.log10(sizeOf(value)) + DECADES) / (2 * DECADES)));
 const thickness = (value) => (sizeOf(value) ? 2 + 8 * share(value) : 1.5);
-function rowsOf({ rows, tail, total: sum }) { // the text on an arrow
-  const lines = rows.map((row) => { const [a, b, c] = row.map(short); return `${a} × ${b} = ${c}`; });
-  return rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
+function rowsOf({ rows, tail, total: sum }, isNarrow) { // the text on an arrow
+  const lines = rows.map((row) => { const [a, b, c] = row.map(short); return `${a} × ${held(b)} = ${c}`; });
+  return isNarrow && rows.length === 1 ? lines[0].split(/ (?==)/) : rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
 }
 const widest = (lines) => CHARACTER * Math.max(0, ...lines.map((line) => line.length));
-const chipSize = (edge) => [16 * Math.ceil((Math.max(widest(rowsOf(edge)), 66) + 10) / 16), rowsOf(edge).length * LINE + 4]; // in steps: rarely another
+const chipSize = (edge, isNarrow, rows = rowsOf(edge, isNarrow)) => [16 * Math.ceil((Math.max(widest(rows), isNarrow ? 38 : 66) + 10) / 16), rows.length * LINE + 4]; // in steps: rarely another
 function boxSize(node, nodes) {
   const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
@@ -35,11 +36,11 @@ function boxSize(node, nodes) {
   const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
   return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
-function placed({ nodes, edges }, width, isTurned) {
+function placed({ nodes, edges }, width, isTurned, isBrief) {
   const boxes = nodes.filter((node) => node.used || node.kind === "leaf"), isLeaf = ({ kind }) => kind === "leaf";
   const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
-  const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
-  edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
+  const chip = (i) => (edges[i].rows.length && !isBrief ? [nodes.length + i] : []);
+  edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge, width < NARROW))));
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
@@ -72,7 +73,8 @@ function transposed({ place, routes, width, height }) {
 }
 function drawn(record, width, records) {
   const plans = records.map((each) => placed(each, width)), isTurned = plans.every(({ fits }) => fits) && plans.some(({ isWide }) => isWide);
-  const { nodes, edges } = record, plan = placed(record, width, isTurned), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
+  const { nodes, edges } = record, whole = placed(record, width, isTurned), isNarrow = width < NARROW, isBrief = whole.height > TALL * (isNarrow ? 1.6 : 1);
+  const plan = isBrief ? placed(record, width, false, true) : whole, slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
   const tip = ([x, y], look = "tip") => `<path class="play-${look}" d="${look === "tip" ? "M0,0L16,-10V10Z" : "M0,0L-10,-6V6Z"}" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
   const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back
@@ -81,20 +83,23 @@ function drawn(record, width, records) {
     if (!edge.rows.length) return;
     layers[0].push(`<g class="play-band" data-slot="band ${i}" ${time(edge.head)}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
     layers[1].push(path(i, "pulse play-back", `pathLength="1" ${time(edge.head)}`));
-    layers[2].unshift(chipOf(edge, i, plan.place.get(nodes.length + i), time(edge.head)));
+    const chip = chipOf(edge, i, isBrief ? chipPlace(chipSize(edge, isNarrow), plan.routes[i], plan.width) : plan.place.get(nodes.length + i), isNarrow, `${time(edge.head)} ${isBrief ? 'tabindex="0"' : ""}`);
+    layers[2].unshift(isBrief ? `<g class="play-brief">${path(i, "hit", "")}${chip}</g>` : chip);
   });
   const boxes = plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)), parts = [layers[0], layers[1], boxes, layers[2]].flat().join("");
   figure.innerHTML = `<figcaption></figcaption>
     <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px; --last: ${record.result.depth}">${parts}</svg></div>`;
   for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
-  return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
+  return { figure, refresh: (next, reach) => refresh(next, slots, reach, isNarrow) };
 }
-
 // What a visitor has typed is in no template: refresh() writes it, as text.
 const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" aria-hidden="true" ${style}>${text}</text>`;
-
-function chipOf(edge, i, { x, y, w, h }, style) {
-  const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
+function chipPlace([w, h], way, width) { // in the middle of its arrow
+  const m = way.length >> 1, [x, y] = way[m].map((end, n) => (end + way[m - 1][n]) / 2);
+  return { x: Math.min(Math.max(x - w / 2, 0), width - w), y: y - h / 2, w, h };
+}
+function chipOf(edge, i, { x, y, w, h }, isNarrow, style) {
+  const rows = rowsOf(edge, isNarrow).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
   const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="6"/>`;
   return `<g class="play-chip" data-slot="chip ${i}" role="img" ${style}>${rect}${rows.join("")}</g>`;
 }
@@ -119,7 +124,7 @@ function sliderAt(number, [middle, top, half], key) {
   return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
     ${rect}${number}<path class="play-track" d="M${middle - half},${top + 22}h${2 * half}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
 }
-function refresh({ nodes, edges, result }, slots, reach) {
+function refresh({ nodes, edges, result }, slots, reach, isNarrow) {
   const write = (slot, text) => { if (slots[slot]) slots[slot].textContent = text; };
   for (const node of nodes) {
     const { id, leaf, name, value, grad } = node, isArray = lengthOf(value) > 0;
@@ -133,9 +138,11 @@ function refresh({ nodes, edges, result }, slots, reach) {
     });
   }
   edges.forEach((edge, i) => {
-    rowsOf(edge).forEach((text, n) => write(`row ${i} ${n}`, text));
-    slots[`chip ${i}`]?.setAttribute("aria-label", `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`);
-    for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
+    rowsOf(edge, isNarrow).forEach((text, n) => write(`row ${i} ${n}`, text));
+    const chip = slots[`chip ${i}`], [width] = chipSize(edge, isNarrow);
+    if (chip) Object.entries({ x: chip.lastChild.getAttribute("x") - width / 2, width }).forEach((pair) => chip.firstChild.setAttribute(...pair)); // also in a drag
+    chip?.setAttribute("aria-label", `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`);
+    for (const part of [slots[`band ${i}`], chip]) if (part) weigh(part, edge.total);
   });
 }
 function weigh(part, gradient) {

@@ -5,7 +5,6 @@
 //     edges    [{ tail, head, port, rows: [incoming, slope, outgoing] for each number, total }]
 //
 // A value is a number, an array of numbers, or a boolean. Eagerly, a condition is computed at once, and only the chosen branch is recorded.
-
 const MOST_BOXES = 40, START = { x: 2, y: -3, w: 4, pi: Math.PI, e: Math.E }; // other leaves start at 1
 // NumPy's power: JavaScript's 1 ** NaN and (-1) ** Infinity are NaN.
 const power = (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b);
@@ -107,7 +106,6 @@ function recorded(text, given = new Map(), isStatic = false) {
   for (const node of [...nodes].reverse()) if (node.used) for (const i of node.of) nodes[i].used = true;
   return { nodes, notes, result: nodes[result], edges: backward(nodes, nodes[result]) };
 }
-
 // Backpropagates from the result. Returns the gradients that travelled along each edge.
 function backward(nodes, result) {
   const edgesOf = (head) => head.of.map((tail, port) => ({ tail: nodes[tail], head, port, rows: [], total: null }));

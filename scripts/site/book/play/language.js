@@ -9,9 +9,7 @@ const STRENGTH = { "+": 1, "-": 1, "*": 2, "/": 2, "**": 4 }, SIGN = 3; // SIGN 
 const COMPARISONS = ["<", ">", "<=", ">=", "==", "!="];
 const TOKEN = /(?<blank>(?:[^\S\n]|\u200b)+|#[^\n]*)|(?<line>\n|;)|(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{Nd}_]*)|(?<sign>\*\*|[<>=!]=|[-+*/()[\],<>=])/yu;
 const INSTEAD = { "^": "**", "×": "*", "·": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=", "–": "-", "²": "** 2", "³": "** 3", "√": "sqrt(…)" };
-
 const mistake = (message, { at, until = at + 1 }) => Object.assign(new Error(message), { at, until });
-
 function tokensOf(text) {
   if (text.length > LONGEST) throw mistake(`This is longer than ${LONGEST} characters.`, { at: LONGEST });
   const tokens = [];
@@ -39,7 +37,6 @@ class Parser {
     if (["end", "line"].includes(this.next.kind)) this.fail("This bracket is never closed.", open);
     return (this.take(text) ?? this.fail(this.surprise())).until;
   }
-
   program() {
     const statements = [];
     while (this.next.kind !== "end") if (!this.take("\n", ";")) statements.push(this.statement());

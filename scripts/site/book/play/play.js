@@ -124,7 +124,6 @@ class Playground {
     this.later("flow", () => this.still(), FLOW);
   }
   still() { this.place.classList.remove("play-flowing"); }
-
   // The number of a leaf with the key "leaf:number", dragged or changed by keys.
   number(key) {
     const [n, i] = key.split(":").map(Number), leaf = this.records[0].nodes.filter(({ kind }) => kind === "leaf")[n];

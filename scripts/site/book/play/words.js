@@ -5,7 +5,6 @@ function pointed(text, { at: from, until, message }) {
   const carets = Math.max(1, Math.min(until, start + line.length) - from), more = start > first ? "…" : "";
   return [`${more}${line}\n`, `${" ".repeat(more.length + from - start)}${"^".repeat(carets)}\n`, message];
 }
-
 function caption(view, { nodes, notes }) {
   const count = nodes.filter(({ kind, used }) => kind === "op" && used).length, operations = `${count} operation${count === 1 ? "" : "s"}`;
   const asked = notes.map(({ test, answer, taken }) => ` ${test} is ${answer}, so only ${taken} was run; the if left no trace.`);
@@ -17,7 +16,7 @@ function sentence({ nodes, result, edges }) {
   if (!result.needs) return `${start} It depends on no leaf, so there is no gradient.`;
   if (lengthOf(result.value)) return `${start} A gradient starts from one number: add a line such as sum(${result.name ?? "…"}).`;
   const gradients = nodes.filter(({ kind, grad }) => kind === "leaf" && grad !== null).map((leaf) => {
-    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => edge.total).filter(sizeOf).map(shown).map((text, i) => (i && text.startsWith("−") ? `(${text})` : text));
+    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => edge.total).filter(sizeOf).map(shown).map((text, i) => (i ? held(text) : text));
     return `${leaf.name}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${shown(leaf.grad)}`;
   });
   return `${start} Its gradients are ${gradients.join("; ")}.`;
