@@ -277,7 +277,7 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
     roofs = roofs[:: 1 if 2 * sum(cached) >= len(cached) else -1]
     marks, tops = place(found, machine, x, y, measured and x.end > RIGHT)
     taken = [(left - 11, left + 11, top + shift) for _, _, left, top in marks for shift in (1, 8)]
-    taken += [(x.end - 180, x.end, BOTTOM - 8.0)] * measured
+    taken += [(x.end - 180, x.end, BOTTOM - 8.0)] * measured + [(x.start, x.start + 170, TOP + 33.0)]
     parts = [text("mg-number mg-limit mg-by-neither", x.end - 8, BOTTOM - 8, "neither roof is the limit")] * measured
     for (name, speed), look in reversed([*zip(roofs, ("mg-strong", "mg-weak"))]):
         ridge = x.at(min(max(machine.peak / speed, x.low), x.high))
