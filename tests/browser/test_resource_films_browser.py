@@ -223,13 +223,16 @@ def test_precision_shows_one_histogram_for_each_scale(opened, films):
         page.locator(".mg-widget").focus()
         page.keyboard.press("Home")
         for k in (0, 4, 8, 12, 16, 20, 24):
-            shown = page.locator("[data-scene]:not([hidden])")
+            shown = page.locator("[data-panel='0'] [data-scene]:not([hidden])")
             expect(shown).to_have_count(1)
             assert shown.get_attribute("data-scene") == f"scale {k}"
             cells = page.locator("tr.mg-hot td").all_text_contents()
             assert cells == [f"{count:,}" for count in widget.counts[format, k]]
             page.keyboard.press("ArrowRight")
-        assert page.locator("[data-scene]:not([hidden])").get_attribute("data-scene") == f"scale {widget.best[format]}"
+        assert (
+            page.locator("[data-panel='0'] [data-scene]:not([hidden])").get_attribute("data-scene")
+            == f"scale {widget.best[format]}"
+        )
         expect(page.locator("tr.mg-hot th")).to_contain_text("(best)")
 
 
@@ -238,7 +241,7 @@ def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
     slider = page.get_by_role("slider", name="Scale of the loss")
     lefts = []
     for n, k in enumerate((0, 4, 8, 12)):
-        shown = page.locator("[data-scene]:not([hidden])")
+        shown = page.locator("[data-panel='0'] [data-scene]:not([hidden])")
         expect(shown).to_have_attribute("data-scene", f"scale {k}")
         expect(slider).to_have_attribute("aria-valuetext", f"2 to the power of {k}")
         expect(page.locator(".mg-scale output")).to_have_text(power(k))
@@ -252,6 +255,24 @@ def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
     expect(slider).to_have_value(str(widget.films[0]["best"]))
+
+
+def test_pointing_at_a_bar_shows_the_bits_of_a_gradient(opened, films):
+    page, film = opened("precision").page, films["precision"].films[0]
+    start, wide = film["axis"]
+    chart = page.locator(".mg-chart:visible").bounding_box()
+    scale = chart["width"] / WIDTH
+    for i in (film["typical"], 20, 25):
+        if i != film["typical"]:
+            page.mouse.move(chart["x"] + scale * (start + wide * (i + 0.5)), chart["y"] + scale * 200)
+        head, bits, said, _ = film["bits"][0][i]
+        expect(page.locator("[data-head]:visible")).to_have_text(head)
+        expect(page.locator("[data-said]:visible")).to_have_text(said)
+        assert "".join(page.locator(".mg-bit:visible text").all_text_contents()) == bits
+    page.get_by_role("slider", name="gradient", exact=True).press("ArrowLeft")  # without a mouse
+    expect(page.locator("[data-head]:visible")).to_have_text(film["bits"][0][24][0])
+    page.get_by_role("slider", name="scale of the loss").press("ArrowRight")
+    expect(page.locator("[data-said]:visible")).to_have_text(film["bits"][1][24][2])
 
 
 @pytest.mark.parametrize("name", FILMS)
