@@ -55,6 +55,7 @@ SHAPES = {  # the bottleneck of an op → the outline of its mark
     "arithmetic": "M-9,0a9,9 0 1 1 18,0a9,9 0 1 1 -18,0z", "memory": SQUARE, "cache": SQUARE,
     "neither": "M0,-11.5L11.5,0L0,11.5L-11.5,0z", "call": "M0,-12L11.5,8h-23z",
 }  # fmt: skip
+SERIES = {"arithmetic": 0, "memory": 4, "cache": 4, "neither": 3, "call": 7}  # the colour of its mark
 
 Place = tuple[float, float, float]  # left end, right end and baseline of a text
 Mark = tuple[str, int, float, float]  # name and index of an op, and the place of its dot
@@ -270,7 +271,7 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
 
     The strip below the roof reaches down to half of it: an op further down has another bottleneck. The roof that bounds
     fewer ops is dashed. A dotted line goes from each op up to its roof; in a wide picture its share of that roof is
-    after its name. Without measured times, the marks are hollow and lie on the roof.
+    after its name.
     """
     cached = [in_cache(p, machine) for p in found if p.flops]
     roofs = [("in cache", machine.cache)] * (machine.cache > machine.memory) + [("main memory", machine.memory)]
@@ -278,7 +279,7 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
     marks, tops = place(found, machine, x, y, measured and x.end > RIGHT)
     taken = [(left - 11, left + 11, top + shift) for _, _, left, top in marks for shift in (1, 8)]
     taken += [(x.end - 180, x.end, BOTTOM - 8.0)] * measured + [(x.start, x.start + 170, TOP + 33.0)]
-    parts = [text("mg-number mg-limit mg-by-neither", x.end - 8, BOTTOM - 8, "neither roof is the limit")] * measured
+    parts = [text("mg-number mg-name mg-hue mg-s3", x.end - 8, BOTTOM - 8, "neither roof is the limit")] * measured
     for (name, speed), look in reversed([*zip(roofs, ("mg-strong", "mg-weak"))]):
         ridge = x.at(min(max(machine.peak / speed, x.low), x.high))
         start, top = y.at(min(speed * x.low, machine.peak)), y.at(machine.peak)
@@ -290,11 +291,11 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
         look, down = ("mg-halo", TOP + 33) if look == "mg-strong" else ("mg-halo mg-dim", start + 16)
         parts.append(text(look, x.start + 8, down, f"{name} {bandwidth(speed)}"))
     parts = [*draw_strips(x, ridge, start, top, y.at(NEAR) - y.at(1)), *parts]
-    for end, at, words in (("", x.start + 8, "memory"), ("mg-number ", x.end - 8, "arithmetic")):
-        parts.append(text(f"{end}mg-limit mg-by-{words}", at, TOP + 18, f"{words} is the limit"))
+    for look, at, words in (("mg-s4", x.start + 8, "memory"), ("mg-number mg-s0", x.end - 8, "arithmetic")):
+        parts.append(text(f"mg-name mg-hue {look}", at, TOP + 18, f"{words} is the limit"))
     parts.append(text("mg-number", x.end - 8, TOP + 33, f"peak {rate(machine.peak)}"))
-    looks = [f"mg-mark mg-by-{bottleneck(p, machine)}{' mg-bound' * (not measured)}" for p in found]
-    return chart("Each op under the roofs of a machine", x, y, *parts, *dots(marks, looks, tops, taken, x.end))
+    bounds = [bottleneck(p, machine) for p in found]
+    return chart("Each op under the roofs of a machine", x, y, *parts, *dots(marks, bounds, tops, taken, x.end))
 
 
 def draw_strips(x: Axis, ridge: float, start: float, top: float, half: float) -> list[str]:
@@ -302,17 +303,15 @@ def draw_strips(x: Axis, ridge: float, start: float, top: float, half: float) ->
     slope = f"M{x.start},{start:.1f}L{ridge:.1f},{top:.1f}"
     paths = f"{slope}H{x.end}V{TOP}H{x.start}z", f"{slope}v{half:.1f}L{x.start},{start + half:.1f}z"
     flat = f"M{ridge:.1f},{top:.1f}H{x.end}v{half:.1f}H{ridge:.1f}z"
-    looks = "mg-zone mg-s2", "mg-strip mg-by-memory", "mg-strip mg-by-arithmetic"
+    looks = "mg-zone mg-s2", "mg-strip mg-s4", "mg-strip mg-s0"
     return [f'<path class="{look}" d="{path}"/>' for look, path in zip(looks, (*paths, flat))]
 
 
-def draw_mark(look: str, x: float, y: float, words: str, scale: float = 1) -> str:
-    """The mark of an op, in the shape of its bottleneck, which is the end of `look`."""
-    of = re.search(r"mg-by-(\w+)", look)
-    assert of is not None
-    words = text("mg-sign", 0, 4.5, words) if words else ""
+def draw_mark(bound: str, x: float, y: float, words: str, scale: float = 1) -> str:
+    """The mark of an op, in shape and colour of its bottleneck."""
+    shape = f'<path d="{SHAPES[bound]}"/>{text("mg-sign", 0, 4.5, words) if words else ""}'
     turn = f"translate({x:.1f} {y:.1f}){f' scale({scale})' * (scale < 1)}"
-    return f'<g class="{look}" transform="{turn}"><path d="{SHAPES[of[1]]}"/>{words}</g>'
+    return f'<g class="mg-mark mg-s{SERIES[bound]}" data-bound="{bound}" transform="{turn}">{shape}</g>'
 
 
 def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:
@@ -324,7 +323,7 @@ def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) 
 
 
 def dots(
-    marks: Sequence[Mark], looks: Sequence[str], tops: Mapping[int, float], taken: list[Place], end: float
+    marks: Sequence[Mark], bounds: Sequence[str], tops: Mapping[int, float], taken: list[Place], end: float
 ) -> list[str]:
     """Draw marks with names, and a line from each up to its roof at `tops`. Marks that overlap share one label.
 
@@ -343,7 +342,7 @@ def dots(
     many = len(marks) > MOST_NUMBERED
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         gap = f'<path class="mg-gap" d="M{x:.1f},{y:.1f}V{tops[i]:.1f}"/>'
-        mark = draw_mark(looks[i], x, y, "" if many else str(i), 0.6 if many else 1)
+        mark = draw_mark(bounds[i], x, y, "" if many else str(i), 0.6 if many else 1)
         drawn.append(f'<g class="mg-dot" data-id="p{i}">{gap}{mark}</g>')
     return drawn
 

@@ -229,10 +229,7 @@ def test_precision_shows_one_histogram_for_each_scale(opened, films):
             cells = page.locator("tr.mg-hot td").all_text_contents()
             assert cells == [f"{count:,}" for count in widget.counts[format, k]]
             page.keyboard.press("ArrowRight")
-        assert (
-            page.locator("[data-panel='0'] [data-scene]:not([hidden])").get_attribute("data-scene")
-            == f"scale {widget.best[format]}"
-        )
+        assert shown.get_attribute("data-scene") == f"scale {widget.best[format]}"
         expect(page.locator("tr.mg-hot th")).to_contain_text("(best)")
 
 
@@ -266,13 +263,13 @@ def test_pointing_at_a_bar_shows_the_bits_of_a_gradient(opened, films):
         if i != film["typical"]:
             page.mouse.move(chart["x"] + scale * (start + wide * (i + 0.5)), chart["y"] + scale * 200)
         head, bits, said, _ = film["bits"][0][i]
-        expect(page.locator("[data-head]:visible")).to_have_text(head)
-        expect(page.locator("[data-said]:visible")).to_have_text(said)
+        expect(page.locator(".mg-head:visible")).to_have_text(head)
+        expect(page.locator(".mg-fate:visible")).to_have_text(said)
         assert "".join(page.locator(".mg-bit:visible text").all_text_contents()) == bits
     page.get_by_role("slider", name="gradient", exact=True).press("ArrowLeft")  # without a mouse
-    expect(page.locator("[data-head]:visible")).to_have_text(film["bits"][0][24][0])
+    expect(page.locator(".mg-head:visible")).to_have_text(film["bits"][0][24][0])
     page.get_by_role("slider", name="scale of the loss").press("ArrowRight")
-    expect(page.locator("[data-said]:visible")).to_have_text(film["bits"][1][24][2])
+    expect(page.locator(".mg-fate:visible")).to_have_text(film["bits"][1][24][2])
 
 
 @pytest.mark.parametrize("name", FILMS)

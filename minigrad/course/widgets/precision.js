@@ -49,10 +49,10 @@ function showBits({ film: { axis: [start, wide] }, gradient, picked }, root, [he
   const scenes = root.querySelectorAll("[data-scene]:not([hidden])"), find = (part) => [...scenes].flatMap((scene) => [...scene.querySelectorAll(part)]);
   find(".mg-pick")[0].setAttribute("transform", `translate(${start + wide * (k + picked + 0.5)})`);
   find(".mg-bit text").forEach((text, i) => { text.textContent = bits[i]; });
-  find("[data-head]")[0].textContent = head;
-  const [result] = find("[data-said]");
+  find(".mg-head")[0].textContent = head;
+  const [result] = find(".mg-fate");
   result.textContent = said;
-  result.setAttribute("class", `mg-big mg-fate mg-s${series}`);
+  result.setAttribute("class", `mg-fate mg-big mg-hue mg-s${series}`);
   gradient.value = picked;
   gradient.ariaValueText = `${head} ${said}`;
 }

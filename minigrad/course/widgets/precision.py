@@ -264,7 +264,7 @@ def draw_histogram(
     of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
     heap = draw_heap(heights, edges, y, [max(low + k + i - format.smallest + 1, 1) / format.bits for i in range(n)])
     turn = f"translate({x.at(low + k + picked + 0.5):.1f})"
-    mark = f'<path class="mg-pick" d="M0,{BOTTOM + 1}l5,7h-10z" transform="{turn}"/>'
+    mark = f'<path class="mg-pick mg-tip" d="M0,{BOTTOM + 1}l5,7h-10z" transform="{turn}"/>'
     return chart(of, x, replace(y, label=f"how many {of}"), *parts, '<g data-key="heap">', *heap, "</g>", mark)
 
 
@@ -289,7 +289,7 @@ def draw_zone(series: int, left: float, right: float, lines: Sequence[str], n: i
     )
     shown = [x if text_width(x, 12) < right - left else x.removesuffix(" bits") for x in lines]  # the ruler says "bits"
     words = [text("mg-sign mg-halo", middle, TOP + 23 + 15 * i, line) for i, line in enumerate(shown)]
-    look = "mg-dim" if n == 0 else f"mg-big mg-fate mg-s{series}"
+    look = "mg-dim" if n == 0 else f"mg-big mg-hue mg-s{series}"
     words.append(text(f"mg-sign mg-halo {look}", middle, TOP + 59, percent))
     words.append(text("mg-sign mg-halo mg-dim", middle, TOP + 75, compact(n) if n > 99_999 else f"{n:,}"))
     return "".join([zone, edge, *words])
@@ -299,7 +299,7 @@ def draw_shift(start: float, end: float, words: str) -> list[str]:
     """An arrow from the heap that is not scaled to the one that is."""
     y = TOP + 88
     tip = f'<polygon class="mg-tip" points="{tip_back(f"{end:.1f},{y} {start:.1f},{y}", 4)}"/>'
-    arrow = f'<g class="mg-arrow mg-shift"><path d="M{start:.1f},{y}H{end - 4:.1f}"/>{tip}</g>'
+    arrow = f'<g class="mg-arrow"><path d="M{start:.1f},{y}H{end - 4:.1f}"/>{tip}</g>'
     return [arrow, text("mg-sign mg-name mg-halo", (start + end) / 2, y + 4, words)]
 
 
@@ -328,14 +328,14 @@ def describe_bits(format: Format, gradient: float, k: int) -> tuple[str, str, st
 def draw_bits(format: Format, gradient: float, k: int) -> str:
     """The bits that a gradient becomes, and what they say."""
     head, bits, said, series = describe_bits(format, gradient, k)
-    parts, wide = [text("mg-name", 2, 14, head).replace("<text", "<text data-head")], 16 - format.bits
+    parts, wide = [text("mg-name mg-head", 2, 14, head)], 16 - format.bits
     for start, end, name in ((0, 1, "sign"), (1, wide + 1, "exponent"), (wide + 1, 16, "mantissa")):
         left = 2 + 23 * start + 14 * ((start > 0) + (start > 1))
         for x, bit in zip(range(left, 999, 23), bits[start:end]):
             frame = f'<rect class="mg-frame" x="{x}" y="26" width="21" height="28" rx="3"/>'
             parts.append(f'<g class="mg-bit mg-{name}">{frame}{text("mg-sign", x + 10.5, 45, bit)}</g>')
         parts.append(text("mg-sign mg-dim", left + 23 * (end - start) / 2 - 1, 70, name))
-    parts.append(text(f"mg-big mg-fate mg-s{series}", 2, 96, said).replace("<text", "<text data-said"))
+    parts.append(text(f"mg-fate mg-big mg-hue mg-s{series}", 2, 96, said))
     return picture(f"One gradient in {format.name}", 404, 106, parts, "mg-bits")
 
 

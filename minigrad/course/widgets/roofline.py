@@ -13,6 +13,7 @@ from ...draw.words import join_names, number, pluralize, shorten, took
 from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
 from ...profiler.roofline import (
+    SERIES,
     WRITTEN,
     Point,
     axes,
@@ -138,21 +139,21 @@ def draw_times(found: Sequence[Point], machine: Machine, other: Sequence[Point],
     """The share of the time that each bottleneck has, and a bar for each op, which is solid as far as the time that it
     would take at its roof. A dashed bar has the time of the same ops in the other graph, fused or not.
     """
-    total, look = sum(p.seconds for p in found), f"mg-mark{' mg-bound' * (not measured)}"
+    total = sum(p.seconds for p in found)
     title = f"Where the {took(total)} go{', at best' * (not measured)}"
     parts, left, y = [text("mg-big", 0, 16, title)], 0.0, 76.0
     for what, percent, ops in bounds(found, machine):
         wide = EDGE * sum(p.seconds for p in ops) / total
-        inside = text("mg-sign mg-inside", left + wide / 2, 46, f"{percent} %") if wide > 46 else ""
+        inside = text("mg-sign mg-big", left + wide / 2, 46, f"{percent} %") if wide > 46 else ""
         bar = f'<path class="mg-bar" d="M{left:.1f},26h{wide:.1f}v28h-{wide:.1f}z"/>{inside}'
-        words = text("mg-limit", 28, y + 4.5, f"{percent} %: {LIMITS[what]} is the limit")
-        parts.append(f'<g class="mg-by-{what}">{bar}{words}</g>{draw_mark(f"{look} mg-by-{what}", 13, y, "")}')
+        words = text("mg-name mg-hue", 28, y + 4.5, f"{percent} %: {LIMITS[what]} is the limit")
+        parts.append(f'<g class="mg-s{SERIES[what]}">{bar}{words}</g>{draw_mark(what, 13, y, "")}')
         left, y = left + wide, y + 24
     parts += [text("mg-dim", BAR, y + 8, "solid: as long as at its roof")] * measured
     shown, y = sorted(i for i, _ in slowest(found)[:ROWS]), y + 14
     scale, last = LONG / max(p.seconds for p in found), max({-1, *shown} & {-1, *missing(found, other)})
     for i in shown:
-        parts.append(draw_row(i, found[i], machine, y, scale, look))
+        parts.append(draw_row(i, found[i], machine, y, scale))
         y += 25
         if i == last and (row := draw_others(found, other, y, scale)):
             first = y - 25 * (shown.index(i) - shown.index(min({*shown} & {*missing(found, other)})))
@@ -164,14 +165,14 @@ def draw_times(found: Sequence[Point], machine: Machine, other: Sequence[Point],
     return picture(title, EDGE + 2, y + 4, parts, "mg-times")
 
 
-def draw_row(i: int, point: Point, machine: Machine, y: float, scale: float, look: str) -> str:
+def draw_row(i: int, point: Point, machine: Machine, y: float, scale: float) -> str:
     """The row of an op: its mark, name and time, and how much of this it would take at its roof."""
     what, wide = bottleneck(point, machine), scale * point.seconds
     bars = draw_bar("mg-rest", y, wide) + draw_bar("", y, wide * share(point, machine))
     words = text("", 28, y + 16, shorten(point.name, 13)) + text("", BAR + wide + 6, y + 16, took(point.seconds))
     under = f'<rect class="mg-under" width="{EDGE}" height="24" y="{y}"/>'
-    mark = draw_mark(f"{look} mg-by-{what}", 13, y + 12, str(i))
-    return f'<g class="mg-by-{what}" data-id="row {i}">{under}{bars}{words}{mark}</g>'
+    mark = draw_mark(what, 13, y + 12, str(i))
+    return f'<g class="mg-s{SERIES[what]}" data-id="row {i}">{under}{bars}{words}{mark}</g>'
 
 
 def draw_bar(look: str, y: float, wide: float) -> str:

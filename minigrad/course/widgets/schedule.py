@@ -192,7 +192,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
 
     parts += draw_times(plan, at, right, bottom)
     if plan.workers > 1:
-        parts.append(f'<path class="mg-alone" d="M{LEFT},{TOP - 16}H{at(plan.alone):.1f}"/>')
+        parts.append(f'<path class="mg-former" d="M{LEFT},{TOP - 20}H{at(plan.alone):.1f}v8H{LEFT}z"/>')
         parts.append(text("mg-dim mg-number", LEFT - 6, TOP - 12, "1 worker"))
     for worker in range(plan.workers):
         y = TOP + worker * LANE

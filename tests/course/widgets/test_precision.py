@@ -164,7 +164,7 @@ def test_no_bar_stands_in_a_zone_of_another_fate():
         left = float(start)
         for top, right in re.findall(r"V([\d.]+)H([\d.]+)", steps):
             if float(top) < 254:
-                bars |= {round(x): series for x in np.arange(left + 3, float(right) - 2)}
+                bars |= {round(x): series for x in np.arange(left + 1, float(right) - 1)}
             left = float(right)
     assert len({*bars.values()}) == len(zones) == 4
     for series, left, right in zones:

@@ -162,7 +162,7 @@ def test_the_picture_names_the_ops_the_roofs_and_what_they_wait_for(widget):
         assert all(TOP + 40 < float(y) < TOP + (BOTTOM - TOP) / 3 for y in peaks)  # a third of the plot was empty
         assert any(f"{i}. {p.name} {100 * share(p, MACHINE):.0f} %" in named for i, p in enumerate(found))
         assert [step["hot"]["here"][-1] for step in film["steps"][2:-1]] == [ROOFS[in_cache(p, MACHINE)] for p in found]
-        rows = re.findall(r'data-id="row (\d+)">.*?<text[^>]*>([^<]+)<.*?mg-by-(\w+)" t', film["panels"][1]["html"])
+        rows = re.findall(r'data-id="row (\d+)">.*?<text[^>]*>([^<]+)<.*?data-bound="(\w+)"', film["panels"][1]["html"])
         assert rows == [(str(i), shorten(p.name, 13), bottleneck(p, MACHINE)) for i, p in enumerate(found)]
 
 
@@ -173,9 +173,7 @@ def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
     assert "main memory 20 GB/s" in words
     assert not [each for each in words if each.startswith("in cache")]
     assert {"0. @", "if fused", "main memory is the limit"} <= {re.sub(r"^\d+ %: ", "", each) for each in words}
-    places = re.findall(
-        r'p\d"><path[^>]*><g class="mg-mark[^>]* mg-bound" transform="translate\(([\d.]+) ([\d.]+)', widget.svg
-    )
+    places = re.findall(r'p\d"><path[^>]*><g class="mg-mark[^>]* transform="translate\(([\d.]+) ([\d.]+)', widget.svg)
     found = [point for point in widget.points["as written"] if point.flops]
     x, y = axes(
         [replace(p, seconds=p.flops / min(4e10, 2e10 * p.intensity)) for p in found], Machine(4e10, 2e10, 2e10, 0)
