@@ -311,7 +311,7 @@ def draw_mark(bound: str, x: float, y: float, words: str, scale: float = 1) -> s
     """The mark of an op, in shape and colour of its bottleneck."""
     shape = f'<path d="{SHAPES[bound]}"/>{text("mg-sign", 0, 4.5, words) if words else ""}'
     turn = f"translate({x:.1f} {y:.1f}){f' scale({scale})' * (scale < 1)}"
-    return f'<g class="mg-mark mg-s{SERIES[bound]}" data-bound="{bound}" transform="{turn}">{shape}</g>'
+    return f'<g class="mg-badge mg-s{SERIES[bound]}" data-bound="{bound}" transform="{turn}">{shape}</g>'
 
 
 def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:

@@ -33,10 +33,7 @@ LARGEST = 60  # ops
 WIDE = 600  # pixels: the right end of the axis, but on a phone
 ROWS, BAR, LONG, EDGE = 9, 126, 168, 396  # most ops with a bar; the left end, the longest length, the picture's width
 HOW = "A mark's height is its speed; the roof above it is the most that this machine allows."
-LIMITS = {
-    "arithmetic": "arithmetic", "cache": "the cache", "memory": "main memory", "neither": "neither roof",
-    "call": "the call itself",
-}  # fmt: skip
+LIMITS = {"cache": "the cache", "memory": "main memory", "neither": "neither roof", "call": "the call itself"}
 UNCOUNTED = "Neither roof: Python's time per call, other programs, or steps that are no FLOPs (exp has many)."
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0, fits=0)  # the compiler's estimate: for the static picture
 
@@ -145,8 +142,8 @@ def draw_times(found: Sequence[Point], machine: Machine, other: Sequence[Point],
     for what, percent, ops in bounds(found, machine):
         wide = EDGE * sum(p.seconds for p in ops) / total
         inside = text("mg-sign mg-big", left + wide / 2, 46, f"{percent} %") if wide > 46 else ""
-        bar = f'<path class="mg-bar" d="M{left:.1f},26h{wide:.1f}v28h-{wide:.1f}z"/>{inside}'
-        words = text("mg-name mg-hue", 28, y + 4.5, f"{percent} %: {LIMITS[what]} is the limit")
+        bar = f'<path class="mg-time" d="M{left:.1f},26h{wide:.1f}v28h-{wide:.1f}z"/>{inside}'
+        words = text("mg-name mg-hue", 28, y + 4.5, f"{percent} %: {LIMITS.get(what, what)} is the limit")
         parts.append(f'<g class="mg-s{SERIES[what]}">{bar}{words}</g>{draw_mark(what, 13, y, "")}')
         left, y = left + wide, y + 24
     parts += [text("mg-dim", BAR, y + 8, "solid: as long as at its roof")] * measured
@@ -176,7 +173,7 @@ def draw_row(i: int, point: Point, machine: Machine, y: float, scale: float) -> 
 
 
 def draw_bar(look: str, y: float, wide: float) -> str:
-    return f'<path class="mg-bar {look}" d="M{BAR},{y + 5:g}h{wide:.1f}v14h-{wide:.1f}z"/>'
+    return f'<path class="mg-time {look}" d="M{BAR},{y + 5:g}h{wide:.1f}v14h-{wide:.1f}z"/>'
 
 
 def draw_others(found: Sequence[Point], other: Sequence[Point], y: float, scale: float) -> str:
@@ -209,7 +206,7 @@ def describe_bounds(found: Sequence[Point], machine: Machine) -> str:
     parts = []
     for what, percent, ops in bounds(found, machine):
         names = join_names(list(dict.fromkeys(p.name for p in ops)))
-        parts.append(f"{percent} percent by {LIMITS[what]} ({names})")
+        parts.append(f"{percent} percent by {LIMITS.get(what, what)} ({names})")
     said = f"What bounds the time of all ops: {'; '.join(parts)}."
     return f"{said} {UNCOUNTED}" if "neither" in said else said
 

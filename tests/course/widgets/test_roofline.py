@@ -77,7 +77,7 @@ def test_fusing_moves_fewer_bytes_for_as_many_flops(widget):
 
 def test_a_bar_is_solid_as_far_as_the_op_would_take_at_its_roof(widget):
     for film, found in zip(widget.films, widget.points.values()):
-        bars = re.findall(r'mg-bar (?:mg-rest)?" d="M126,[\d.]+h([\d.]+)', film["panels"][1]["html"])
+        bars = re.findall(r'mg-time (?:mg-rest)?" d="M126,[\d.]+h([\d.]+)', film["panels"][1]["html"])
         longest = max(p.seconds for p in found)
         for p, wide, solid in zip(found, bars[::2], bars[1::2], strict=True):
             assert float(wide) == pytest.approx(168 * p.seconds / longest, abs=0.06)
@@ -88,7 +88,7 @@ def test_points_lie_where_they_were_measured(widget):
     every = [point for found in widget.points.values() for point in found]
     x, y = axes(every, MACHINE)
     for film, found in zip(widget.films, widget.points.values()):
-        point = r'data-id="p(\d+)"><path[^>]*><g class="mg-mark[^>]*translate\(([\d.]+) ([\d.]+)\)'
+        point = r'data-id="p(\d+)"><path[^>]*><g class="mg-badge[^>]*translate\(([\d.]+) ([\d.]+)\)'
         places = re.findall(point, film["panels"][0]["html"].split("mg-down")[1])  # the narrow one
         assert [int(i) for i, *_ in places] == [i for i, p in enumerate(found) if p.flops]
         for i, cx, cy in places:
@@ -173,7 +173,7 @@ def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
     assert "main memory 20 GB/s" in words
     assert not [each for each in words if each.startswith("in cache")]
     assert {"0. @", "if fused", "main memory is the limit"} <= {re.sub(r"^\d+ %: ", "", each) for each in words}
-    places = re.findall(r'p\d"><path[^>]*><g class="mg-mark[^>]* transform="translate\(([\d.]+) ([\d.]+)', widget.svg)
+    places = re.findall(r'p\d"><path[^>]*><g class="mg-badge[^>]* transform="translate\(([\d.]+) ([\d.]+)', widget.svg)
     found = [point for point in widget.points["as written"] if point.flops]
     x, y = axes(
         [replace(p, seconds=p.flops / min(4e10, 2e10 * p.intensity)) for p in found], Machine(4e10, 2e10, 2e10, 0)
