@@ -259,7 +259,10 @@ def draw_histogram(
     if k:
         former = [x.at(low + i) for i in range(n + 1)]
         parts += [f'<path class="mg-former" d="{stairs(former, tops)}V{BOTTOM}z"/>']
-        parts += draw_shift(former[n // 2], edges[n // 2], f"× {power(k)}")
+        start, head = former[n // 2], f"{edges[n // 2]:.1f},{TOP + 88}"  # an arrow from the heap that is not scaled
+        tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {start:.1f},{TOP + 88}", 4)}"/>'
+        parts.append(f'<g class="mg-arrow"><path d="M{start:.1f},{TOP + 88}L{head}"/>{tip}</g>')
+        parts.append(text("mg-sign mg-name mg-halo", (start + edges[n // 2]) / 2, TOP + 92, f"× {power(k)}"))
         x = replace(x, label=f"{x.label} (grey: not scaled)")
     of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
     heap = draw_heap(heights, edges, y, [max(low + k + i - format.smallest + 1, 1) / format.bits for i in range(n)])
@@ -283,24 +286,14 @@ def draw_zone(series: int, left: float, right: float, lines: Sequence[str], n: i
     """The sizes of one fate: shaded, with its name, its share and its count above the bars."""
     zone = f'<path class="mg-zone mg-s{series}" d="M{left:.1f},{TOP}H{right:.1f}V{BOTTOM}H{left:.1f}z"/>'
     edge = f'<path class="mg-rule" stroke-dasharray="4 3" d="M{left:.1f},{TOP}V{BOTTOM}"/>'
-    middle, percent = (
-        (left + right) / 2,
-        "< 0.1 %" if 0 < n < of / 1000 else f"{number(100 * n / of, 3 if n == of else 2)} %",
-    )
+    middle, share = (left + right) / 2, 100 * n / of
+    percent = "< 0.1 %" if 0 < share < 0.1 else "> 99 %" if 99 < share < 100 else f"{number(share, 2 + (n == of))} %"
     shown = [x if text_width(x, 12) < right - left else x.removesuffix(" bits") for x in lines]  # the ruler says "bits"
     words = [text("mg-sign mg-halo", middle, TOP + 23 + 15 * i, line) for i, line in enumerate(shown)]
     look = "mg-dim" if n == 0 else f"mg-big mg-hue mg-s{series}"
     words.append(text(f"mg-sign mg-halo {look}", middle, TOP + 59, percent))
     words.append(text("mg-sign mg-halo mg-dim", middle, TOP + 75, compact(n) if n > 99_999 else f"{n:,}"))
     return "".join([zone, edge, *words])
-
-
-def draw_shift(start: float, end: float, words: str) -> list[str]:
-    """An arrow from the heap that is not scaled to the one that is."""
-    y = TOP + 88
-    tip = f'<polygon class="mg-tip" points="{tip_back(f"{end:.1f},{y} {start:.1f},{y}", 4)}"/>'
-    arrow = f'<g class="mg-arrow"><path d="M{start:.1f},{y}H{end - 4:.1f}"/>{tip}</g>'
-    return [arrow, text("mg-sign mg-name mg-halo", (start + end) / 2, y + 4, words)]
 
 
 # -- one gradient -------------------------------------------------------------------------------------------

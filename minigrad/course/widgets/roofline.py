@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -108,12 +107,8 @@ def at_best(point: Point) -> Point:
 
 def missing(found: Sequence[Point], other: Sequence[Point]) -> list[int]:
     """The indices of the points that the other graph does not have: those that fusion takes away, or brings."""
-    left, gone = Counter((p.name, p.flops, p.nbytes) for p in other), []
-    for i, p in enumerate(found):
-        left[p.name, p.flops, p.nbytes] -= 1
-        if left[p.name, p.flops, p.nbytes] < 0:
-            gone.append(i)
-    return gone
+    kinds, others = ([(p.name, p.flops, p.nbytes) for p in graph] for graph in (found, other))
+    return [i for i, kind in enumerate(kinds) if kinds[: i + 1].count(kind) > others.count(kind)]
 
 
 def bounds(found: Sequence[Point], machine: Machine) -> Iterator[tuple[str, str, list[Point]]]:
