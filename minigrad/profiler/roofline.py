@@ -278,7 +278,7 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
     roofs = roofs[:: 1 if 2 * sum(cached) >= len(cached) else -1]
     marks, tops = place(found, machine, x, y, measured and x.end > RIGHT)
     taken = [(left - 11, left + 11, top + shift) for _, _, left, top in marks for shift in (1, 8)]
-    taken += [(x.end - 180, x.end, BOTTOM - 8.0)] * measured + [(x.start, x.start + 170, TOP + 33.0)]
+    taken += [(x.end - 180, x.end, BOTTOM - 8.0)] * measured
     parts = [text("mg-number mg-name mg-hue mg-s3", x.end - 8, BOTTOM - 8, "neither roof is the limit")] * measured
     for (name, speed), look in reversed([*zip(roofs, ("mg-strong", "mg-weak"))]):
         ridge = x.at(min(max(machine.peak / speed, x.low), x.high))
@@ -288,8 +288,12 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
             across, down = x.start + k / 40 * (ridge - x.start), start + k / 40 * (top - start)
             taken.append((across - 6, across + 6, down + 4))
         taken.append((ridge, x.end, top + 4))
-        look, down = ("mg-halo", TOP + 33) if look == "mg-strong" else ("mg-halo mg-dim", start + 16)
-        parts.append(text(look, x.start + 8, down, f"{name} {bandwidth(speed)}"))
+        words, down = f"{name} {bandwidth(speed)}", TOP + 33.0
+        if look == "mg-weak":  # at its left end, unless the other roof is there
+            at_end = name == "main memory"
+            words, down = words + " (dashed)" * (not at_end), min(start + 16, BOTTOM - 6) if at_end else TOP + 47.0
+        parts.append(text(f"mg-halo{' mg-dim' * (look == 'mg-weak')}", x.start + 8, down, words))
+        taken.append((x.start, x.start + 170, down))
     parts = [*draw_strips(x, ridge, start, top, y.at(NEAR) - y.at(1)), *parts]
     for look, at, words in (("mg-s4", x.start + 8, "memory"), ("mg-number mg-s0", x.end - 8, "arithmetic")):
         parts.append(text(f"mg-name mg-hue {look}", at, TOP + 18, f"{words} is the limit"))

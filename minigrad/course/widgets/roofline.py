@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...draw.charts import Axis, picture
-from ...draw.svg import text
+from ...draw.svg import BOLD, text, text_width
 from ...draw.words import join_names, number, pluralize, shorten, took
 from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
@@ -30,7 +30,7 @@ from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
 WIDE = 600  # pixels: the right end of the axis, but on a phone
-ROWS, BAR, LONG, EDGE = 9, 126, 168, 396  # most ops with a bar; the left end, the longest length, the picture's width
+ROWS, BAR, LONG, EDGE = 9, 126, 150, 396  # most ops with a bar; the left end, the longest length, the picture's width
 HOW = "A mark's height is its speed; the roof above it is the most that this machine allows."
 LIMITS = {"cache": "the cache", "memory": "main memory", "neither": "neither roof", "call": "the call itself"}
 UNCOUNTED = "Neither roof: Python's time per call, other programs, or steps that are no FLOPs (exp has many)."
@@ -161,9 +161,10 @@ def draw_row(i: int, point: Point, machine: Machine, y: float, scale: float) -> 
     """The row of an op: its mark, name and time, and how much of this it would take at its roof."""
     what, wide = bottleneck(point, machine), scale * point.seconds
     bars = draw_bar("mg-rest", y, wide) + draw_bar("", y, wide * share(point, machine))
-    words = text("", 28, y + 16, shorten(point.name, 13)) + text("", BAR + wide + 6, y + 16, took(point.seconds))
+    name, index = (point.name, str(i)) if i < 10 else (f"{i}. {point.name}", "")  # two digits do not fit in a mark
+    words = text("", 28, y + 16, shorten(name, 13)) + text("", BAR + wide + 6, y + 16, took(point.seconds))
     under = f'<rect class="mg-under" width="{EDGE}" height="24" y="{y}"/>'
-    mark = draw_mark(what, 13, y + 12, str(i))
+    mark = draw_mark(what, 13, y + 12, index)
     return f'<g class="mg-s{SERIES[what]}" data-id="row {i}">{under}{bars}{words}{mark}</g>'
 
 
@@ -180,9 +181,10 @@ def draw_others(found: Sequence[Point], other: Sequence[Point], y: float, scale:
     is_fused = any(found[i].name.startswith("fused ") for i in gone)
     change = before / after - 1 if is_fused else after / before - 1
     wide, percent = min(scale * after, LONG), f"{round(100 * change):+} %".replace("-", "−").replace("+0", "0")
-    words = f"{took(after)}: fusing gave {percent}" if is_fused else f"{took(after)}: {percent}"
+    words = f"{took(after)}: fused, {percent}" if is_fused else f"{took(after)}: {percent}"
     name = text("mg-name", 28, y + 16, "not fused" if is_fused else "if fused")
-    return draw_bar("mg-ghost", y, wide) + name + text("mg-name", BAR + wide + 6, y + 16, words)
+    left = min(BAR + wide + 6, EDGE - BOLD * text_width(words, 13))
+    return draw_bar("mg-ghost", y, wide) + name + text("mg-name mg-halo", left, y + 16, words)
 
 
 # -- in words -------------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def test_a_bar_is_solid_as_far_as_the_op_would_take_at_its_roof(widget):
         bars = re.findall(r'mg-time (?:mg-rest)?" d="M126,[\d.]+h([\d.]+)', film["panels"][1]["html"])
         longest = max(p.seconds for p in found)
         for p, wide, solid in zip(found, bars[::2], bars[1::2], strict=True):
-            assert float(wide) == pytest.approx(168 * p.seconds / longest, abs=0.06)
+            assert float(wide) == pytest.approx(150 * p.seconds / longest, abs=0.06)
             assert float(solid) == pytest.approx(share(p, MACHINE) * float(wide), abs=0.1)
 
 
