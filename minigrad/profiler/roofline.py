@@ -346,8 +346,8 @@ def dots(
     many = len(marks) > MOST_NUMBERED
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         gap = f'<path class="mg-gap" d="M{x:.1f},{y:.1f}V{tops[i]:.1f}"/>'
-        mark = draw_mark(bounds[i], x, y, "" if many else str(i), 0.6 if many else 1)
-        drawn.append(f'<g class="mg-dot" data-id="p{i}">{gap}{mark}</g>')
+        pin = draw_mark(bounds[i], x, y, "" if many else str(i), 0.6 if many else 1)
+        drawn.append(f'<g class="mg-dot" data-id="p{i}">{gap}{pin}</g>')
     return drawn
 
 

@@ -182,7 +182,7 @@ def reel(
         return "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{draw(k)}</div>' for k in EXPONENTS)
 
     drawn = scenes(lambda k: draw_histogram(format, gradients, sizes, k, x, y, picked))
-    one = scenes(lambda k: draw_bits(format, samples[picked], k))
+    one = scenes(lambda k: draw_bits(format, samples[picked] or 0.0, k))
     title = f"How large they are, and what {format.name} makes of them"
     panels = [Panel(title, drawn), Panel("", one + listing(format, counts, chosen))]
     bits = [[g if g is None else describe_bits(format, g, k) for g in samples] for k in EXPONENTS]
@@ -275,8 +275,8 @@ def draw_heap(heights: Sequence[np.ndarray], edges: Sequence[float], y: Axis, bi
     """The bars of each fate: those with fewer bits in as much of their colour, those that are lost as outlines."""
     sums = np.cumsum(heights, axis=0) * (np.array(heights) > 0)
     for i, look in reversed([*enumerate((" mg-gone", "", "", " mg-gone"))]):
-        at = np.flatnonzero(heights[i])
-        runs = [(j, j) for j in at] if i == 1 else [(at.min(), at.max())] if at.size else []
+        at = np.flatnonzero(heights[i]).tolist()
+        runs = [(j, j) for j in at] if i == 1 else [(at[0], at[-1])] if at else []
         for first, last in runs:
             drawn = area(SERIES[i], edges[first : last + 2], [y.at(top) for top in sums[i][first : last + 1]])
             yield f'<g class="mg-heap{look}" opacity="{0.1 + 0.9 * bits[first] if i == 1 else 1:.2g}">{drawn}</g>'
