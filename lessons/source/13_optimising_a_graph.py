@@ -500,11 +500,11 @@ for n in (1_000, 100_000, 3_000_000):
 # Ask why the sum at the end of a loss is not in the chain (it needs all elements before it can give one).
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The roofline shows where that is. Each dot is an operation. The further to the right it is, the more FLOPs (additions,
-# multiplications and the like) it does for each byte it moves; the higher it is, the more it does in a second. Where
-# the roof rises, memory is the limit. Where the roof is flat, arithmetic is. Step through it, then switch to *after the
-# compiler's passes*: the dots of the elementwise operations become one dot further to the right, with more arithmetic
-# for each byte. The matrix product is on the flat side.
+# The roofline shows where that is. Each mark is an operation. The further to the right it is, the more FLOPs
+# (additions, multiplications and the like) it does for each byte it moves; the higher it is, the more it does in a
+# second. Where the roof rises, memory is the limit. Where the roof is flat, arithmetic is. The bars show where the time
+# goes. Step through it, then switch to *after the compiler's passes*: the marks of the elementwise operations become
+# one mark further to the right, with more arithmetic for each byte. The matrix product is on the flat side.
 
 # %% tags=["measured", "nbval-ignore-output"]
 Roofline(letter, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256, 256))

@@ -227,8 +227,8 @@ for k in (0, 8, 12, 16, 20, 24):
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The widget multiplies the loss by a power of two and shows which gradients are left in sixteen bits. Step through it:
-# with which scale are the fewest lost? (It rounds gradients that were computed in float32. A real backward pass rounds
-# those in between as well, so more are lost.)
+# with which scale are the fewest lost? Point at a bar, and you see the bits of one of its gradients. (The widget rounds
+# gradients that were computed in float32. A real backward pass rounds those in between as well, so more are lost.)
 
 # %%
 Precision(net, mg.cross_entropy, x, label)

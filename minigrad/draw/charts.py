@@ -161,9 +161,9 @@ class Report:
         return f'<p>{escape(self.summary)}</p><div class="mg-widget">{looks}{charts}{tables}</div>'
 
 
-def line(look: str, points: Sequence[tuple[float, float]]) -> str:
-    """A polyline through points."""
-    return f'<polyline class="{look}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
+def line(look: str, points: Sequence[tuple[float, float]], more: str = "") -> str:
+    """A polyline through points. `more` are other attributes."""
+    return f'<polyline class="{look}"{more} points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
 def area(series: int, ends: Sequence[float], tops: Sequence[float]) -> str:

@@ -59,9 +59,9 @@ class Machine:
     def summary(self) -> str:
         """Its speeds, in sentences."""
         return (
-            f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory (the "
-            f"solid slope) and {bandwidth(self.cache)} in the cache (dashed). From {number(self.ridge, 3)} FLOPs a "
-            "byte on, memory is no bound. Other load lowers all of these."
+            f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory and "
+            f"{bandwidth(self.cache)} in the cache. From {number(self.ridge, 3)} FLOPs a byte on, memory is no bound. "
+            "Other load lowers all of these."
         )
 
     @classmethod

@@ -11,20 +11,18 @@ Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performan
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import product
-from math import atan2, degrees, hypot
 from operator import itemgetter
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
+from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Report, across, chart, decades, line, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import number, shorten, took
@@ -52,9 +50,12 @@ WRITTEN, COMPILED = "as written", "after the compiler's passes"
 FIGURES = "FLOPs a byte", "GFLOP/s", "time", "bound, share of roof"
 HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 
-WAITS = "at the slope:", "memory bounds it"
-COMPUTES = "at the flat roof:", "arithmetic bounds it"
-BETWEEN = "depends: are the", "arrays in cache?"
+SQUARE, MOST_NUMBERED = "M-8,-8h16v16h-16z", 20
+SHAPES = {  # the bottleneck of an op → the outline of its mark
+    "arithmetic": "M-9,0a9,9 0 1 1 18,0a9,9 0 1 1 -18,0z", "memory": SQUARE, "cache": SQUARE,
+    "neither": "M0,-11.5L11.5,0L0,11.5L-11.5,0z", "call": "M0,-12L11.5,8h-23z",
+}  # fmt: skip
+SERIES = {"arithmetic": 0, "memory": 4, "cache": 4, "neither": 3, "call": 7}  # the colour of its mark
 
 Place = tuple[float, float, float]  # left end, right end and baseline of a text
 Mark = tuple[str, int, float, float]  # name and index of an op, and the place of its dot
@@ -261,69 +262,60 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
     computing = [point for point in found if point.flops]
     x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
     speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
-    return x, upwards(0.3 * min(speeds), 3 * max(speeds), "FLOPs a second", log=True, words=compact)  # room for words
+    low, high = 0.3 * min(speeds), 8 * max(speeds)  # with room for words
+    return x, upwards(low, high, "GFLOP/s", log=True, words=lambda speed: number(speed / 1e9))
 
 
-def draw_roofline(
-    found: Sequence[Point], machine: Machine, x: Axis, y: Axis, measured: bool = True, before: Sequence[Point] = ()
-) -> str:
-    """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes.
+def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, measured: bool = True) -> str:
+    """Draw the roofs with their names, and a mark for each op that computes, in shape and colour of its bottleneck.
 
-    The roof that bounds fewer ops is faint. A dotted line goes from each op up to its roof; in a wide picture its share
-    of that roof follows its name. Without measured times, each op is a vertical line up to its bound. Ops `before`
-    fusion that are not in `found` are rings, each with a line to the op that it became part of.
+    The strip below the roof reaches down to half of it: an op further down has another bottleneck. The roof that bounds
+    fewer ops is dashed. A dotted line goes from each op up to its roof; in a wide picture its share of that roof is
+    after its name.
     """
-    low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
-    parts, lines = list[str](), [(low, x.end, y.at(machine.peak))]
-    for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
-        parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
-    notes = [*zone_names(x, low, high, measured)]
-    notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 10, f"peak {rate(machine.peak)}"))
-    taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
-    taken += [(x.at(p.intensity) - 6, x.at(p.intensity) + 6, y.at(p.speed) + 4) for p in before if p.flops]
     cached = [in_cache(p, machine) for p in found if p.flops]
-    roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
-    for speed, look, ridge, name, shift in [(machine.memory, "", high, "main memory", 15), *roofs]:
-        wide, tall = ridge - x.start, y.at(min(speed * x.low, machine.peak)) - y.at(machine.peak)
-        path = f"M{x.end},{y.at(machine.peak):.1f}H{ridge:.1f}l{-wide:.1f},{tall:.1f}"
-        weak = " mg-weak" * (len(roofs) > 0 and (2 * sum(cached) > len(cached)) == (not look))
-        parts.append(f'<path class="mg-roof{look}{weak}" data-id="{name}" d="{path}"/>')
-        words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
-        words = words if LETTER * len(words) < length else name
-        turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
-        parts.append(f'<g transform="{turn}">{text("mg-number mg-halo", -8, shift, words)}</g>')
-        for k in range(0, int(length), 10):  # the roof and the place of its words, in pieces
-            along, down = ridge - k * wide / length, y.at(machine.peak) + k * tall / length
-            lines.append((along - 5, along + 5, down))
-            taken += [(along - 10, along + 10, down + shift)] * (k < LETTER * len(words))
+    roofs = [("in cache", machine.cache)] * (machine.cache > machine.memory) + [("main memory", machine.memory)]
+    roofs = roofs[:: 1 if 2 * sum(cached) >= len(cached) else -1]
     marks, tops = place(found, machine, x, y, measured and x.end > RIGHT)
-    parts += [
-        *rings(before, found, x, y),
-        *dots(marks, tops, taken, lines, x.end, measured),
-        *(text(*note) for note in notes),
-    ]
-    return chart("Each op under the roofs of a machine", x, y, *parts)
+    taken = [(left - 11, left + 11, top + shift) for _, _, left, top in marks for shift in (1, 8)]
+    taken += [(x.end - 180, x.end, BOTTOM - 8.0)] * measured
+    parts = [text("mg-number mg-name mg-hue mg-s3", x.end - 8, BOTTOM - 8, "neither roof is the limit")] * measured
+    for (name, speed), look in reversed([*zip(roofs, ("mg-strong", "mg-weak"))]):
+        ridge = x.at(min(max(machine.peak / speed, x.low), x.high))
+        start, top = y.at(min(speed * x.low, machine.peak)), y.at(machine.peak)
+        parts.append(line(f"mg-roof {look}", [(x.start, start), (ridge, top), (x.end, top)], f' data-id="{name}"'))
+        for k in range(41):  # the roof in pieces
+            across, down = x.start + k / 40 * (ridge - x.start), start + k / 40 * (top - start)
+            taken.append((across - 6, across + 6, down + 4))
+        taken.append((ridge, x.end, top + 4))
+        words, down = f"{name} {bandwidth(speed)}", TOP + 33.0
+        if look == "mg-weak":  # at its left end, unless the other roof is there
+            at_end = name == "main memory"
+            words, down = words + " (dashed)" * (not at_end), min(start + 16, BOTTOM - 6) if at_end else TOP + 47.0
+        parts.append(text(f"mg-halo{' mg-dim' * (look == 'mg-weak')}", x.start + 8, down, words))
+        taken.append((x.start, x.start + 170, down))
+    parts = [*draw_strips(x, ridge, start, top, y.at(NEAR) - y.at(1)), *parts]
+    for look, at, words in (("mg-s4", x.start + 8, "memory"), ("mg-number mg-s0", x.end - 8, "arithmetic")):
+        parts.append(text(f"mg-name mg-hue {look}", at, TOP + 18, f"{words} is the limit"))
+    parts.append(text("mg-number", x.end - 8, TOP + 33, f"peak {rate(machine.peak)}"))
+    bounds = [bottleneck(p, machine) for p in found]
+    return chart("Each op under the roofs of a machine", x, y, *parts, *dots(marks, bounds, tops, taken, x.end))
 
 
-def zone_names(x: Axis, low: float, high: float, measured: bool) -> Iterator[tuple[str, float, float, str]]:
-    """The names of the zones left, right and between of the ridges at low and high: look, place, words."""
-    top = BOTTOM - 20.0 if measured else TOP + 13.0  # the lines up to bounds start at the bottom
-    between = BETWEEN if high - low > 20 else ()
-    yield from (("mg-halo", x.start + 4, top + 14 * i, words) for i, words in enumerate(WAITS))
-    yield from (("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES))
-    yield from (("mg-sign mg-halo", (low + high) / 2, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(between))
+def draw_strips(x: Axis, ridge: float, start: float, top: float, half: float) -> list[str]:
+    """The space above the roof, which no op reaches, and the strips of the ops that it bounds, down to `half`."""
+    slope = f"M{x.start},{start:.1f}L{ridge:.1f},{top:.1f}"
+    paths = f"{slope}H{x.end}V{TOP}H{x.start}z", f"{slope}v{half:.1f}L{x.start},{start + half:.1f}z"
+    flat = f"M{ridge:.1f},{top:.1f}H{x.end}v{half:.1f}H{ridge:.1f}z"
+    looks = "mg-zone mg-s2", "mg-strip mg-s4", "mg-strip mg-s0"
+    return [f'<path class="{look}" d="{path}"/>' for look, path in zip(looks, (*paths, flat))]
 
 
-def rings(before: Sequence[Point], found: Sequence[Point], x: Axis, y: Axis) -> Iterator[str]:
-    """A ring for each op that was fused, and an arrow from it to the fused op."""
-    fused = [point for point in found if point.flops and point.name.startswith("fused ")]
-    for old, new in ((old, new) for new in fused for old in before if old.flops and old.name in new.name.split()):
-        start, end = complex(x.at(old.intensity), y.at(old.speed)), complex(x.at(new.intensity), y.at(new.speed))
-        step = (end - start) / (abs(end - start) or 1)
-        corners = [start + 6 * step, end - 6 * step, end - (13 + 4j) * step, end - (13 - 4j) * step]
-        a, b, c, d = (f"{corner.real:.1f},{corner.imag:.1f}" for corner in corners)
-        circle = f'<circle cx="{start.real:.1f}" cy="{start.imag:.1f}" r="5"/>'
-        yield f'<g class="mg-ring"><title>{escape(old.name)}</title>{circle}<path d="M{a}L{b}M{c}L{b}L{d}"/></g>'
+def draw_mark(bound: str, x: float, y: float, words: str, scale: float = 1) -> str:
+    """The mark of an op, in shape and colour of its bottleneck."""
+    shape = f'<path d="{SHAPES[bound]}"/>{text("mg-sign", 0, 4.5, words) if words else ""}'
+    turn = f"translate({x:.1f} {y:.1f}){f' scale({scale})' * (scale < 1)}"
+    return f'<g class="mg-badge mg-s{SERIES[bound]}" data-bound="{bound}" transform="{turn}">{shape}</g>'
 
 
 def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:
@@ -335,53 +327,39 @@ def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) 
 
 
 def dots(
-    marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place], roofs: list[Place], end: float, measured: bool
+    marks: Sequence[Mark], bounds: Sequence[str], tops: Mapping[int, float], taken: list[Place], end: float
 ) -> list[str]:
-    """Draw dots with names, and a line from each up to its roof at `tops`. Dots that overlap share one label.
+    """Draw marks with names, and a line from each up to its roof at `tops`. Marks that overlap share one label.
 
-    Names are placed in order, beside other dots and names and the places `taken`, with a line to a dot that is not
-    beside it. A name for which there is no room is left out; it lies on one of the `roofs` only if it has to.
+    Names are placed in order, beside other marks and names and the places `taken`. A name for which there is no room is
+    left out.
     """
     heaps: list[list[Mark]] = []
     for mark in marks:
-        heap = next((h for h in heaps if abs(h[0][2] - mark[2]) < 12 and abs(h[0][3] - mark[3]) < 10), None)
+        heap = next((h for h in heaps if abs(h[0][2] - mark[2]) < 16 and abs(h[0][3] - mark[3]) < 14), None)
         if heap is None:
             heaps.append(heap := [])
         heap.append(mark)
-    taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
-    for _, i, x, y in marks:  # the lines from the dots to the roofs, or up from the axis, in pieces
-        upper, lower = (tops[i], y) if measured else (y, BOTTOM)
-        taken += [(x - 4, x + 4, k + 4.0) for k in range(int(upper), int(lower), 8)]
-    names, drawn = [place_label(heap, taken, roofs, end) for heap in heaps], list[str]()
+    for _, i, x, y in marks:  # the lines from the marks to the roofs, in pieces
+        taken += [(x - 4, x + 4, k + 4.0) for k in range(int(tops[i]), int(y), 8)]
+    drawn = [place_label(heap, taken, end) for heap in heaps]
+    many = len(marks) > MOST_NUMBERED
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
-        circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
-        if not measured:
-            circle = f'<path class="mg-line mg-bound" d="M{x:.1f},{BOTTOM}V{y:.1f}m-7,0h14"/>'
         gap = f'<path class="mg-gap" d="M{x:.1f},{y:.1f}V{tops[i]:.1f}"/>'
-        drawn.append(f'<g class="mg-dot" data-id="p{i}">{circle}{gap}</g>')
-    return names + drawn if measured else drawn + names
+        pin = draw_mark(bounds[i], x, y, "" if many else str(i), 0.6 if many else 1)
+        drawn.append(f'<g class="mg-dot" data-id="p{i}">{gap}{pin}</g>')
+    return drawn
 
 
-def place_label(heap: Sequence[Mark], taken: list[Place], roofs: Sequence[Place], end: float) -> str:
-    """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
+def place_label(heap: Sequence[Mark], taken: list[Place], end: float) -> str:
+    """The label of marks: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
     words = next((each for each in (words, re.sub(r" \d+ %", "", words)) if len(each) <= 36), f"{len(heap)} ops")
     width, (_, _, x, y) = LETTER * len(words), heap[0]
-    right = max(mark[2] for mark in heap) + 10
-
-    def is_free(left: float, at: float, width: float = 1.0, places: Sequence[Place] = taken, near: float = 12) -> bool:
-        return not any(start < left + width + 3 and left < end + 3 and abs(at - o) < near for start, end, o in places)
-
-    sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
-    spots = [(side, y + 4 + 13 * n, max(side - x, x - side - width)) for n in range(-8, 9) for side in sides]
-    ranks = [(not is_free(left, at - 4, width, roofs, 7), abs(at - y) + away, left, at) for left, at, away in spots]
-    for may_cross, (*_, left, at) in sorted(product((False, True), ranks), key=lambda each: (each[1][0], each)):
-        is_inside = left > LEFT and left + width < end and TOP + 8 < at < BOTTOM - 2
-        is_beside, to = at == y + 4 and left in sides[:2], left - 2 if left > x else left + width + 2
-        line = [(x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside]
-        line = [spot for spot in line if hypot(spot[0] - x, spot[1] - 4 - y) > 14]  # beyond the dot itself
-        if is_inside and is_free(left, at, width) and (may_cross or all(is_free(*spot) for spot in line)):
+    sides = max(mark[2] for mark in heap) + 15, x - 15 - width
+    for at, left in product((y + 4, y + 17, y - 9, y + 30, y - 22), sides):
+        is_inside = left > LEFT + 4 and left + width < end - 6 and TOP + 40 < at < BOTTOM - 2
+        if is_inside and not any(x < left + width + 3 and left < to + 3 and abs(at - o) < 12 for x, to, o in taken):
             taken.append((left, left + width, at))
-            lead = f"M{x:.1f},{y:.1f}L{to:.1f},{at - 4:.1f}"
-            return f'<path class="mg-rule" d="{lead}"/>' * (not is_beside) + text("mg-halo", left, at, words)
+            return text("mg-halo", left, at, words)
     return ""

@@ -14,6 +14,7 @@ from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedul
 from minigrad.course.widgets.memory_timeline import WIDE
 from minigrad.course.widgets.precision import power
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH, compact
+from minigrad.draw.words import took
 from minigrad.profiler.machine import Machine
 from tests.browser.conftest import press
 
@@ -207,7 +208,9 @@ def test_roofline_walks_through_the_points_of_both_graphs(opened, films):
             page.keyboard.press("ArrowRight")
             expect(page.locator(".mg-say")).to_contain_text(f"{point.flops:,} FLOPs and {point.nbytes:,} bytes")
             expect(page.locator(".mg-dot.mg-here")).to_have_attribute("data-id", f"p{i}")
-            expect(page.locator("tr.mg-here th")).to_have_text(f"{i}. {point.name}")
+            row = page.locator(".mg-times .mg-here")
+            expect(row).to_have_attribute("data-id", f"row {i}")
+            expect(row.locator("text", has_text=took(point.seconds))).to_have_count(1)
             gaps = page.locator(".mg-gap").evaluate_all("all => all.map(gap => getComputedStyle(gap).strokeWidth)")
             assert gaps == ["3px" if j == i else "1.2px" for j in range(len(found))]  # from each op to its roof
 
@@ -220,13 +223,13 @@ def test_precision_shows_one_histogram_for_each_scale(opened, films):
         page.locator(".mg-widget").focus()
         page.keyboard.press("Home")
         for k in (0, 4, 8, 12, 16, 20, 24):
-            shown = page.locator("[data-scene]:not([hidden])")
+            shown = page.locator("[data-panel='0'] [data-scene]:not([hidden])")
             expect(shown).to_have_count(1)
             assert shown.get_attribute("data-scene") == f"scale {k}"
             cells = page.locator("tr.mg-hot td").all_text_contents()
             assert cells == [f"{count:,}" for count in widget.counts[format, k]]
             page.keyboard.press("ArrowRight")
-        assert page.locator("[data-scene]:not([hidden])").get_attribute("data-scene") == f"scale {widget.best[format]}"
+        assert shown.get_attribute("data-scene") == f"scale {widget.best[format]}"
         expect(page.locator("tr.mg-hot th")).to_contain_text("(best)")
 
 
@@ -235,7 +238,7 @@ def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
     slider = page.get_by_role("slider", name="Scale of the loss")
     lefts = []
     for n, k in enumerate((0, 4, 8, 12)):
-        shown = page.locator("[data-scene]:not([hidden])")
+        shown = page.locator("[data-panel='0'] [data-scene]:not([hidden])")
         expect(shown).to_have_attribute("data-scene", f"scale {k}")
         expect(slider).to_have_attribute("aria-valuetext", f"2 to the power of {k}")
         expect(page.locator(".mg-scale output")).to_have_text(power(k))
@@ -249,6 +252,24 @@ def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
     expect(slider).to_have_value(str(widget.films[0]["best"]))
+
+
+def test_pointing_at_a_bar_shows_the_bits_of_a_gradient(opened, films):
+    page, film = opened("precision").page, films["precision"].films[0]
+    start, wide = film["axis"]
+    chart = page.locator(".mg-chart:visible").bounding_box()
+    scale = chart["width"] / WIDTH
+    for i in (film["typical"], 20, 25):
+        if i != film["typical"]:
+            page.mouse.move(chart["x"] + scale * (start + wide * (i + 0.5)), chart["y"] + scale * 200)
+        head, bits, said, _ = film["bits"][0][i]
+        expect(page.locator(".mg-head:visible")).to_have_text(head)
+        expect(page.locator(".mg-fate:visible")).to_have_text(said)
+        assert "".join(page.locator(".mg-bit:visible text").all_text_contents()) == bits
+    page.get_by_role("slider", name="gradient", exact=True).press("ArrowLeft")  # without a mouse
+    expect(page.locator(".mg-head:visible")).to_have_text(film["bits"][0][24][0])
+    page.get_by_role("slider", name="scale of the loss").press("ArrowRight")
+    expect(page.locator(".mg-fate:visible")).to_have_text(film["bits"][1][24][2])
 
 
 @pytest.mark.parametrize("name", FILMS)

@@ -9,7 +9,7 @@ Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import log2
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, LEFT, TOP, Axis, across, area, chart, compact, stairs, upwards
-from ...draw.svg import text, text_width
+from ...draw.charts import BOTTOM, LEFT, TOP, Axis, across, area, chart, compact, picture, stairs, upwards
+from ...draw.svg import text, text_width, tip_back
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
 from ...engine.core.modes import in_mode
@@ -101,9 +101,9 @@ class Precision(ChartFilm):
 
     @property
     def svg(self) -> str:
-        """The gradients as they are, and below with the best scale."""
-        pictures = FIRST.findall(self.film["panels"][0]["html"])
-        return self.place_in_rows(*([("", pictures[n])] for n in sorted({0, self.film["best"]})))
+        """The gradients as they are, and below with the best scale; each with the bits of one gradient."""
+        pictures, bits = (FIRST.findall(panel["html"]) for panel in self.film["panels"])
+        return self.place_in_rows(*([("", pictures[n]), ("", bits[n])] for n in sorted({0, self.film["best"]})))
 
 
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
@@ -173,17 +173,26 @@ def reel(
     high = max(int(sizes.max()) + EXPONENTS[-1] + 1, FORMATS[0].end + 10)
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
-    y = upwards(0, most * 1.4, "gradients", words=compact)
-    y = replace(y, marks=[tick for tick in y.ticks if tick < 1.3 * most])  # the ruler's label is there
-    pictures = ((k, draw_histogram(format, gradients, sizes, k, x, y)) for k in EXPONENTS)
-    scenes = "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in pictures)
-    sizes_drawn = Panel(f"How large they are, and what {format.name} makes of them", scenes)
-    panels = [sizes_drawn, Panel("The same in numbers", listing(format, counts, chosen))]
+    y = upwards(0, most * 1.75, "gradients", words=compact)
+    y = replace(y, marks=[tick for tick in y.ticks if tick < 1.1 * most])  # words are above
+    samples = pick(gradients, sizes)
+    picked = int(np.partition(sizes, sizes.size // 10)[sizes.size // 10] - sizes.min())  # small, but not the smallest
+
+    def scenes(draw: Callable[[int], str]) -> str:
+        return "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{draw(k)}</div>' for k in EXPONENTS)
+
+    drawn = scenes(lambda k: draw_histogram(format, gradients, sizes, k, x, y, picked))
+    one = scenes(lambda k: draw_bits(format, samples[picked] or 0.0, k))
+    title = f"How large they are, and what {format.name} makes of them"
+    panels = [Panel(title, drawn), Panel("", one + listing(format, counts, chosen))]
+    bits = [[g if g is None else describe_bits(format, g, k) for g in samples] for k in EXPONENTS]
     say = {f"scale {k}": describe_fates(format, k, counts[format.name, k]) for k in EXPONENTS}
     say["scale 0"] += opening(format, given - gradients.size)
     cuts = [*say.items(), (f"scale {chosen}", verdict(format, counts, chosen))]
     found = [Cut("", words, scene=scale, hot={"hot": [scale]}) for scale, words in cuts]
-    return Reel(panels, found, data={"scales": EXPONENTS, "best": EXPONENTS.index(chosen)})
+    axis = [x.at(sizes.min()), x.at(low + 1) - x.at(low)]
+    data = {"scales": EXPONENTS, "best": EXPONENTS.index(chosen), "bits": bits, "typical": picked, "axis": axis}
+    return Reel(panels, found, data=data)
 
 
 def power(k: float) -> str:
@@ -228,14 +237,16 @@ def exponents(gradients: np.ndarray) -> np.ndarray:
     return np.maximum(np.frexp(np.abs(gradients.astype(np.float64)))[1] - 1, LEAST)
 
 
-def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
+def draw_histogram(
+    format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis, picked: int
+) -> str:
     """A step for each power of 2, in the colours of its fates, over the zones of the format and their counts."""
     fate, found = fates(format, gradients, k), counts(format, gradients, k)
     # From half of the smallest number, a gradient rounds up to it.
     ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest - 1, format.normal, format.end, x.high)]
     zones = ("→ 0", "0 bits"), ("fewer", f"1–{format.bits - 1} bits"), ("normal", f"{format.bits} bits"), ("→ ∞", "")
     parts = [
-        draw_zone(series, x.at(start), x.at(end), [*words, compact(n) if n > 99_999 else f"{n:,}"])
+        draw_zone(series, x.at(start), x.at(end), words, n, sizes.size)
         for series, start, end, words, n in zip(SERIES, ends, ends[1:], zones, found)
         if start < end
     ]
@@ -243,24 +254,82 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
     ruler = f"M{first:.1f},{TOP + RULER}L{all_bits:.1f},{TOP}H{end:.1f}V{TOP + RULER}z"
     parts += [f'<path class="mg-area mg-s6" d="{ruler}"/>', text("mg-number mg-dim", LEFT - 6, TOP + 9, "bits")]
     low, n = int(sizes.min()), int(np.ptp(sizes)) + 1
-    tops = np.cumsum([np.bincount(sizes[fate == i] - low, minlength=n) for i in range(len(FATES))], axis=0)
-    edges = [x.at(low + k + i) for i in range(n + 1)]
+    heights = [np.bincount(sizes[fate == i] - low, minlength=n) for i in range(len(FATES))]
+    edges, tops = [x.at(low + k + i) for i in range(n + 1)], [y.at(top) for top in np.sum(heights, axis=0)]
     if k:
-        former = stairs([x.at(low + i) for i in range(n + 1)], [y.at(top) for top in tops[-1]])
-        parts.append(f'<path class="mg-other" d="{former}"/>')
-        x = replace(x, label=f"{x.label} (dashed: not scaled)")
-    heap = [area(series, edges, [y.at(top) for top in each]) for series, each in zip(SERIES, tops)]
+        former = [x.at(low + i) for i in range(n + 1)]
+        parts += [f'<path class="mg-former" d="{stairs(former, tops)}V{BOTTOM}z"/>']
+        start, head = former[n // 2], f"{edges[n // 2]:.1f},{TOP + 88}"  # an arrow from the heap that is not scaled
+        tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {start:.1f},{TOP + 88}", 4)}"/>'
+        parts.append(f'<g class="mg-arrow"><path d="M{start:.1f},{TOP + 88}L{head}"/>{tip}</g>')
+        parts.append(text("mg-sign mg-name mg-halo", (start + edges[n // 2]) / 2, TOP + 92, f"× {power(k)}"))
+        x = replace(x, label=f"{x.label} (grey: not scaled)")
     of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
-    return chart(of, x, replace(y, label=f"how many {of}"), *parts, '<g data-key="heap">', *reversed(heap), "</g>")
+    heap = draw_heap(heights, edges, y, [max(low + k + i - format.smallest + 1, 1) / format.bits for i in range(n)])
+    turn = f"translate({x.at(low + k + picked + 0.5):.1f})"
+    mark = f'<path class="mg-pick mg-tip" d="M0,{BOTTOM + 1}l5,7h-10z" transform="{turn}"/>'
+    return chart(of, x, replace(y, label=f"how many {of}"), *parts, '<g data-key="heap">', *heap, "</g>", mark)
 
 
-def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> str:
-    """The sizes of one fate: shaded, with its name and its count above the bars."""
+def draw_heap(heights: Sequence[np.ndarray], edges: Sequence[float], y: Axis, bits: Sequence[float]) -> Iterator[str]:
+    """The bars of each fate: those with fewer bits in as much of their colour, those that are lost as outlines."""
+    sums = np.cumsum(heights, axis=0) * (np.array(heights) > 0)
+    for i, look in reversed([*enumerate((" mg-gone", "", "", " mg-gone"))]):
+        at = np.flatnonzero(heights[i]).tolist()
+        runs = [(j, j) for j in at] if i == 1 else [(at[0], at[-1])] if at else []
+        for first, last in runs:
+            drawn = area(SERIES[i], edges[first : last + 2], [y.at(top) for top in sums[i][first : last + 1]])
+            yield f'<g class="mg-heap{look}" opacity="{0.1 + 0.9 * bits[first] if i == 1 else 1:.2g}">{drawn}</g>'
+
+
+def draw_zone(series: int, left: float, right: float, lines: Sequence[str], n: int, of: int) -> str:
+    """The sizes of one fate: shaded, with its name, its share and its count above the bars."""
     zone = f'<path class="mg-zone mg-s{series}" d="M{left:.1f},{TOP}H{right:.1f}V{BOTTOM}H{left:.1f}z"/>'
     edge = f'<path class="mg-rule" stroke-dasharray="4 3" d="M{left:.1f},{TOP}V{BOTTOM}"/>'
+    middle, share = (left + right) / 2, 100 * n / of
+    percent = "< 0.1 %" if 0 < share < 0.1 else "> 99 %" if 99 < share < 100 else f"{number(share, 2 + (n == of))} %"
     shown = [x if text_width(x, 12) < right - left else x.removesuffix(" bits") for x in lines]  # the ruler says "bits"
-    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 23 + 15 * i, line) for i, line in enumerate(shown))
+    words = [text("mg-sign mg-halo", middle, TOP + 23 + 15 * i, line) for i, line in enumerate(shown)]
+    look = "mg-dim" if n == 0 else f"mg-big mg-hue mg-s{series}"
+    words.append(text(f"mg-sign mg-halo {look}", middle, TOP + 59, percent))
+    words.append(text("mg-sign mg-halo mg-dim", middle, TOP + 75, compact(n) if n > 99_999 else f"{n:,}"))
     return "".join([zone, edge, *words])
+
+
+# -- one gradient -------------------------------------------------------------------------------------------
+
+
+def pick(gradients: np.ndarray, sizes: np.ndarray) -> list[float | None]:
+    """For each power of 2, a gradient of that size: the median; None if there is none."""
+    low = int(sizes.min())
+    found = (np.sort(gradients[sizes == low + i]) for i in range(int(np.ptp(sizes)) + 1))
+    return [float(each[each.size // 2]) if each.size else None for each in found]
+
+
+def describe_bits(format: Format, gradient: float, k: int) -> tuple[str, str, str, int]:
+    """A gradient times 2ᵏ in words; its bits in the format; what became of it in words; its chart series."""
+    scaled = scale_gradients(np.array([gradient]), k)
+    with np.errstate(over="ignore", under="ignore"):
+        bits = f"{int(scaled.astype(np.float32).astype(format.dtype).view(np.uint16)[0]):016b}"
+    before, after, fate = float(scaled[0]), float(format.cast(scaled)[0]), fates(format, np.array([gradient]), k)[0]
+    off = f"off by {number(100 * abs(after / before - 1), 2)} %" if after != before else "exact"
+    said = {0: "= 0: lost", 3: "= ∞: lost"}.get(int(fate), f"= {number(after)}, {off}")
+    times = f" × {power(k)} = {number(before)}" if k else ""
+    return f"One gradient: {number(gradient)}{times}", bits, said, SERIES[fate]
+
+
+def draw_bits(format: Format, gradient: float, k: int) -> str:
+    """The bits that a gradient becomes, and what they say."""
+    head, bits, said, series = describe_bits(format, gradient, k)
+    parts, wide = [text("mg-name mg-head", 2, 14, head)], 16 - format.bits
+    for start, end, name in ((0, 1, "sign"), (1, wide + 1, "exponent"), (wide + 1, 16, "mantissa")):
+        left = 2 + 23 * start + 14 * ((start > 0) + (start > 1))
+        for x, bit in zip(range(left, 999, 23), bits[start:end]):
+            frame = f'<rect class="mg-frame" x="{x}" y="26" width="21" height="28" rx="3"/>'
+            parts.append(f'<g class="mg-bit mg-{name}">{frame}{text("mg-sign", x + 10.5, 45, bit)}</g>')
+        parts.append(text("mg-sign mg-dim", left + 23 * (end - start) / 2 - 1, 70, name))
+    parts.append(text(f"mg-fate mg-big mg-hue mg-s{series}", 2, 96, said))
+    return picture(f"One gradient in {format.name}", 404, 106, parts, "mg-bits")
 
 
 def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:

@@ -40,7 +40,8 @@ from .widget_trace import trace_for_widget
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
-WIDE, LEFT, TOP = 620, 12, 28
+WIDE, LEFT, END, TOP = 620, 66, 12, 54  # pixels: the width, the space beside the lanes, and that above them
+ROOM = 118  # pixels: least space right of the lanes, for how much is gained
 LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
 LEGEND = {" mg-critical mg-output": "on the critical path", "": "other op", " mg-outlined": "not begun", "idle": "idle"}
@@ -179,34 +180,47 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
 
 
 def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width: int) -> str:
-    """A lane for each worker: its ops, its gaps, an arrow to each op that waits for another worker; and the bound."""
-    right, bottom, parts = width - LEFT, TOP + 18 + (plan.workers - 1) * LANE + HIGH, list[str]()
+    """A lane for each worker: its ops, its gaps, an arrow to each op that waits for another worker; and the bound.
+
+    The time is as long as one worker needs for all: so pictures of different numbers of workers compare.
+    """
+    right, bottom, parts = width - END, TOP + (plan.workers - 1) * LANE + HIGH, list[str]()
+    whole = max(plan.alone, plan.seconds * (right - LEFT) / (right - LEFT - ROOM * (plan.workers > 1))) or 1.0
 
     def at(t: float) -> float:
-        return LEFT + t / (plan.seconds or 1.0) * (right - LEFT)
+        return LEFT + t / whole * (right - LEFT)
 
-    for worker in range(plan.workers):
-        y = TOP + 18 + worker * LANE
-        parts.append(text("mg-dim", LEFT + 5, y - 5, f"worker {worker}"))
-        for start, end in gaps(plan, worker):
-            is_told = worker > 0 and (start, end) == (0.0, HANDOVER)
-            place = at(start), at(end), y
-            parts.append(draw_start(*place) if is_told else f'<g data-id="idle">{draw_idle(*place)}</g>')
-    parts += draw_dependencies(plan, slots, at)
-    parts += [block(i, slot, at, TOP + 18 + slot.worker * LANE, slot.node in path) for i, slot in enumerate(slots)]
-    for i, left in enumerate(at(slot.start) for slot in slots):
-        now = text("mg-number", max(left - 4, LEFT + 32), TOP, "now")
-        parts.append(f'<g class="mg-moment" data-id="at {i}"><path d="M{left:.1f},{TOP - 8}V{bottom + 10}"/>{now}</g>')
     parts += draw_times(plan, at, right, bottom)
-    parts += draw_legend(bottom + 60)
-    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
+    if plan.workers > 1:
+        parts.append(f'<path class="mg-former" d="M{LEFT},{TOP - 20}H{at(plan.alone):.1f}v8H{LEFT}z"/>')
+        parts.append(text("mg-dim mg-number", LEFT - 6, TOP - 12, "1 worker"))
+    for worker in range(plan.workers):
+        y = TOP + worker * LANE
+        parts.append(text("mg-number", LEFT - 6, y + HIGH / 2 + 4, f"worker {worker}"))
+        for start, end in gaps(plan, worker):
+            if worker > 0 and (start, end) == (0.0, HANDOVER):
+                arrow = draw_straight(f"{LEFT},{TOP + HIGH}", f"{at(end):.1f},{y}")
+                parts.append(f'<g class="mg-arrow mg-handover">{arrow}</g>')
+            else:
+                idle = draw_idle(at(start), at(end), y + HIGH / 2, f"idle {took(end - start)}")
+                parts.append(f'<g data-id="idle">{idle}</g>')
+    parts += draw_dependencies(plan, slots, at)
+    for i, slot in enumerate(slots):
+        later = [each.start for each in slots if each.worker == slot.worker and each.start >= slot.end]
+        room = (at(min(later)) - at(slot.end)) / 2 - 40 if later else right - at(slot.end) - ROOM
+        parts.append(block(i, slot, at, TOP + slot.worker * LANE, slot.node in path, room))
+    for i, left in enumerate(at(slot.start) for slot in slots):
+        now = text("mg-number", max(left - 4, LEFT + 32), TOP - 6, "now")
+        parts.append(f'<g class="mg-moment" data-id="at {i}"><path d="M{left:.1f},{TOP - 14}V{bottom + 10}"/>{now}</g>')
+    parts += draw_legend(bottom + 44)
+    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 64, parts)
 
 
 def draw_dependencies(plan: Planned, slots: Sequence[ScheduledNode], at: Callable[[float], float]) -> Iterator[str]:
     """An arrow to each op from each op that it waits for: straight between workers, an arc on one worker."""
-    middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
+    middle = {slot.node: TOP + slot.worker * LANE + HIGH / 2 for slot in slots}
     before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
-    name = f"hand-over {took(HANDOVER)}"  # at the first arrow, right of the worker's name
+    name = f"hand-over {took(HANDOVER)}"  # at the first arrow
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
@@ -217,55 +231,70 @@ def draw_dependencies(plan: Planned, slots: Sequence[ScheduledNode], at: Callabl
                     ends = [(at((each.start + each.end) / 2), middle[x] + edge) for each in (start, slot)]
                 tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
                 arc = [f"{across:.1f},{down - 16:.1f}" for across, down in ends]
-                look, along, behind = ("handover", "L", tail) if towards else ("need", f"C{arc[0]} {arc[1]} ", arc[1])
-                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {behind}", 3)}"/>'
+                if towards:
+                    look, drawn = "handover", draw_straight(tail, head)
+                else:
+                    tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {arc[1]}", 3)}"/>'
+                    look, drawn = "need", f'<path d="M{tail}C{arc[0]} {arc[1]} {head}"/>{tip}'
                 if towards and name:
-                    right, y = max(ends[0][0] - 2, LEFT + 60 + text_width(name, 12)), ends[0][1]
-                    tip += text("mg-halo mg-number", right, y + edge / 2 + 4.5, name)
+                    right, y = max(ends[0][0] - 2, LEFT + text_width(name, 12)), ends[0][1]
+                    drawn += text("mg-halo mg-number", right, y + edge / 2 + 4.5, name)
                     name = ""
-                drawn = f'<path d="M{tail}{along}{head}"/>{tip}'
                 yield f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>'
 
 
+def draw_straight(tail: str, head: str) -> str:
+    """A straight arrow, such as that of a hand-over."""
+    return f'<path d="M{tail}L{head}"/><polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>'
+
+
 def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:
-    """The axis of time, the end of the plan, and the bound that no plan can beat."""
+    """The axis of time, the bound that no plan can beat, and how much is gained, in the space that this leaves."""
     shared, parts = plan.alone / plan.workers, list[str]()
-    bound = max(shared, plan.path)
+    bound, down = max(shared, plan.path), (TOP + bottom) / 2
     why = "critical path (blue)" if plan.path >= shared else f"all work / {plan.workers}"
     parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 10}"/>')
     why += f", {took(bound)}: no plan ends before this line"
-    parts.append(text("mg-number", max(at(bound) + 4, min(LEFT + text_width(why, 12), right)), 14, why))
+    parts.append(text("mg-number", max(at(bound) + 4, min(text_width(why, 12), right)), 14, why))
     parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{right}"/>')
-    step = round_step((plan.seconds or 1.0) / 5)
-    for n in range(int(plan.seconds / step) + 1):
+    most = max(plan.alone, plan.seconds)
+    step = round_step((most or 1.0) / 5)
+    for n in range(int(most / step) + 1):
         words = took(n * step) if n else "0"
         parts.append(f'<path class="mg-rule" d="M{at(n * step):.1f},{bottom + 10}v4"/>')
         parts.append(text("mg-sign mg-dim", min(at(n * step), right - text_width(words, 12) / 2), bottom + 28, words))
-    fast = f"{speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
-    parts.append(text("mg-number", right, bottom + 48, f"done at {took(plan.seconds)}: {fast}"))
+    gained = f"{took(plan.alone)} → {took(plan.seconds)}", f"at most {speedup(plan, bound)}×"
+    if plan.workers > 1:
+        parts.append(text("mg-number mg-huge", right, down, f"{speedup(plan, plan.seconds)}×"))
+        parts += [text("mg-number", right, down + 20 + 16 * i, words) for i, words in enumerate(gained)]
     return parts
 
 
 def draw_legend(y: float) -> Iterator[str]:
     """The legend below the picture: what its blocks mean."""
-    for x, (look, words) in zip((LEFT, 164, 252, 350), LEGEND.items()):
+    for x, (look, words) in zip((12, 164, 252, 350), LEGEND.items()):
         dash = 3 * ("outlined" in look)
         frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3" stroke-dasharray="{dash}"/>'
-        yield draw_idle(x, x + 18, y, 13) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
+        yield draw_idle(x, x + 20, y + 7) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
         yield text("mg-dim", x + 24, y + 11, words)
 
 
-def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
-    """One op as a block, with its symbol, upright in a narrow block; outlined if it is on the critical path."""
+def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool, room: float) -> str:
+    """One op as a block, with its symbol: for a narrow block beside it, if there is `room`, or else upright."""
     left, right = at(slot.start), at(slot.end)
     sign, look = sign_of(slot.node.op), " mg-critical mg-output" if critical else ""
-    full = f"{i}. {sign}" if text_width(f"{i}. {sign}", 12) <= right - left - 6 else sign
-    words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, full)
-    if text_width(sign, 12) > right - left - 6:
-        turn = f"translate({(left + right) / 2 + 4:.1f} {y + HIGH / 2}) rotate(-90)"
-        words = f'<g transform="{turn}">{text("mg-sign", 0, 0, shorten(sign, 5))}</g>' if right - left > 12 else ""
+    full, wide = f"{i}. {sign}", right - left - 6
+    words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, full if text_width(full, 12) <= wide else sign)
+    if text_width(sign, 12) > wide:
+        words = ""
+        if text_width(full, 12) < room:
+            words = text("mg-halo", right + 4, y + HIGH / 2 + 4, full)
+        elif wide > 6:
+            turn = f"translate({(left + right) / 2 + 4:.1f} {y + HIGH / 2}) rotate(-90)"
+            words = f'<g transform="{turn}">{text("mg-sign", 0, 0, shorten(sign, 5))}</g>'
     return (
-        f'<g class="mg-box{look}" data-id="o{i}"><rect class="mg-frame" x="{left + 1:.1f}" y="{y:.1f}" '
+        f'<g class="mg-box{look}" data-id="o{i}"><title>{escape(full)}</title>'
+        f'<rect class="mg-frame" x="{left + 1:.1f}" y="{y:.1f}" '
         f'width="{max(right - left - 2, 1.5):.1f}" height="{HIGH}" rx="3"/>{words}</g>'
     )
 
@@ -277,19 +306,11 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
-def draw_idle(left: float, right: float, top: float, high: float = HIGH) -> str:
-    """An idle interval of a worker, hatched, with the word where there is room."""
-    hatch = f'<path class="mg-idle" d="M{left + 2:.1f},{top + high / 2}H{right - 1:.1f}" stroke-width="{high}"/>'
-    word = text("mg-sign mg-halo", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""
-    return hatch + word
-
-
-def draw_start(left: float, right: float, top: float) -> str:
-    """The hand-over that starts a worker: an arrow to its first op, with the word where there is room."""
-    y = top + HIGH / 2 + 6
-    tip = f'<polygon class="mg-tip" points="{tip_back(f"{right:.1f},{y} {left:.1f},{y}", 3)}"/>'
-    word = text("mg-sign mg-halo", (left + right) / 2, y - 8, "start") if right - left > 28 else ""
-    return f'<g class="mg-arrow mg-handover"><path d="M{left:.1f},{y}H{right:.1f}"/>{tip}</g>{word}'
+def draw_idle(left: float, right: float, y: float, words: str = "") -> str:
+    """An idle interval of a worker: a thin line, with these words or only "idle" where there is room."""
+    said = next((each for each in (words, "idle") if words and text_width(each, 12) < right - left - 6), "")
+    line = f'<path class="mg-idle" d="M{left + 3:.1f},{y:g}H{right - 3:.1f}"/>'
+    return line + (text("mg-sign mg-dim mg-halo", (left + right) / 2, y + 4, said) if said else "")
 
 
 def listing(slots: Sequence[ScheduledNode], path: set[Node], before: dict[Node, list[Node]]) -> str:

@@ -140,8 +140,10 @@ def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
     found = re.findall(r">how many gradients of the loss(.*?), in float16</text>", widget.svg)
 
     assert found == ["", f" times {power(widget.best['float16'])}"]
-    first, second, _ = widget.svg.split("</style>")[1].split("</svg>", 2)
-    assert ["mg-other" in first, "mg-other" in second] == [False, True]  # the unscaled gradients behind the scaled
+    first, bits, second, *_ = widget.svg.split("</style>")[1].split("</svg>")
+    assert ["mg-former" in first, "mg-former" in second] == [False, True]  # the unscaled gradients behind the scaled
+    assert f">× {power(widget.best['float16'])}</text>" in second
+    assert ">One gradient: " in bits
     assert {"0 bits", "1–10 bits", "11 bits"} <= {*re.findall(r">([^<]+)</text>", first)}
     for k in (0, widget.best["float16"]):
         assert all(f">{count:,}</text>" in widget.svg for count in widget.counts["float16", k])
@@ -162,7 +164,7 @@ def test_no_bar_stands_in_a_zone_of_another_fate():
         left = float(start)
         for top, right in re.findall(r"V([\d.]+)H([\d.]+)", steps):
             if float(top) < 254:
-                bars |= {round(x): series for x in np.arange(left + 3, float(right) - 2)}
+                bars |= {round(x): series for x in np.arange(left + 1, float(right) - 1)}
             left = float(right)
     assert len({*bars.values()}) == len(zones) == 4
     for series, left, right in zones:
@@ -172,3 +174,23 @@ def test_no_bar_stands_in_a_zone_of_another_fate():
 def test_the_verdict_needs_no_counting_of_zeros():
     said = Precision(2.0 ** np.arange(-26, -4, dtype=np.float32)).steps[-1]["say"]
     assert "for float16: 22 normal. Without a scale: 2 rounded to 0 (9.09 percent), 10 subnormal" in said
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+def test_the_bits_of_a_gradient_are_those_of_its_cast(format):
+    gradients = spread()
+    film = Precision(gradients).films[FORMATS.index(format)]
+    sizes = np.frexp(np.abs(gradients))[1] - 1
+    for k, row in zip(EXPONENTS, film["bits"], strict=True):
+        for size, one in zip(range(sizes.min(), sizes.max() + 1), row, strict=True):
+            mine = np.sort(gradients[sizes == size])
+            assert (one is None) == (mine.size == 0)
+            if one:
+                cast = format.cast(mine[[mine.size // 2]] * np.float32(2.0**k))
+                assert np.array([int(one[1], 2)], np.uint16).view(format.dtype).astype(float) == cast
+                assert one[2].endswith(": lost") == (cast[0] == 0 or np.isinf(cast[0]))
+
+
+def test_a_share_is_never_rounded_to_all_or_nothing():
+    words = re.findall(r">([^<]* %)</text>", Precision([np.r_[np.ones(1999), np.float64(1e-20)]]).svg)
+    assert {"< 0.1 %", "> 99 %"} <= {each.replace("&lt;", "<").replace("&gt;", ">") for each in words}

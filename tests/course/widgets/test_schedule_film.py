@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.course.widgets import Schedule
 from minigrad.course.widgets.recording import TooLong
-from minigrad.course.widgets.schedule import LEFT, WIDE
+from minigrad.course.widgets.schedule import END, LEFT, ROOM, TOP, WIDE
 from minigrad.draw.words import took
 from minigrad.graph.compiler.schedule import BANDWIDTH, HANDOVER, OVERHEAD, critical_path, estimate, schedule
 from tests.support.endless_functions import endless, stubborn
@@ -98,7 +98,9 @@ def test_the_bound_is_a_line_in_the_picture(widget):
         html = film["panels"][0]["html"]
         at = float(re.search(r'class="mg-roof mg-second" d="M([\d.]+),', html)[1])
         bound = max(plan.path, plan.alone / n)
-        assert at == pytest.approx(LEFT + bound / plan.seconds * (WIDE - 2 * LEFT), abs=0.1)
+        wide = WIDE - END - LEFT
+        whole = max(plan.alone, plan.seconds * wide / (wide - ROOM * (n > 1)))  # the time of one worker, or more
+        assert at == pytest.approx(LEFT + bound / whole * wide, abs=0.1)
         why = "critical path (blue)" if bound == plan.path else f"all work / {n}"
         assert f">{why}, {took(bound)}: no plan ends before this line<" in html
 
@@ -124,9 +126,15 @@ def test_one_worker_is_never_idle_and_four_are(widget):
     film_of = dict(zip(widget.schedules, widget.films))
 
     assert 'data-id="idle"' not in film_of[1, "estimated"]["panels"][0]["html"]
-    assert ">idle</text>" in film_of[4, "estimated"]["panels"][0]["html"]
-    idle = r'data-id="idle"><path class="mg-idle" d="M14.0,'  # worker 1 was idle while it was told to start
-    assert not re.findall(idle, film_of[2, "estimated"]["panels"][0]["html"])
+    assert re.search(r">idle [\d.]+ .s</text>", film_of[4, "estimated"]["panels"][0]["html"])
+    two = film_of[2, "estimated"]["panels"][0]["html"]
+    assert f'mg-idle" d="M{LEFT + 3:.1f},' not in two  # worker 1 was idle while it was told to start
+    arrow = rf'mg-handover"><path d="M{LEFT},{TOP + 34}L([\d.]+),{TOP + 60}"'  # from worker 0 to worker 1
+    (told,) = re.findall(arrow, two.split("mg-down")[0])
+    (first,) = re.findall(
+        rf'o1"><title>[^<]*</title><rect class="mg-frame" x="([\d.]+)" y="{TOP + 60}.0"', two.split("mg-down")[0]
+    )
+    assert float(told) == pytest.approx(float(first), abs=1.1)
     assert "is idle or spent on starting them." in film_of[2, "estimated"]["steps"][-1]["say"]
     assert "0 percent of the workers' time is idle" in film_of[1, "estimated"]["steps"][-1]["say"]
     x = mg.ones(round((HANDOVER - OVERHEAD) * BANDWIDTH / 16))  # exp takes as long as a hand-over
@@ -140,8 +148,10 @@ def test_the_first_sentence_is_short(widget):
 def test_the_static_picture_has_every_worker_and_says_what_is_gained(widget):
     plan = widget.schedules[2, "estimated"]
 
-    assert {"worker 0", "worker 1", "tanh", "exp"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", widget.svg))
-    assert f"{plan.alone / plan.seconds:.3g} times as fast as one worker" in widget.svg
+    assert {"worker 0", "worker 1", "2. tanh", "3. exp"} <= set(re.findall(r">([^<]+)</t(?:ext|itle)>", widget.svg))
+    assert f'mg-huge" x="{WIDE - END}.00" y="101.00">{plan.alone / plan.seconds:.3g}×</text>' in widget.svg
+    assert f">{took(plan.alone)} → {took(plan.seconds)}</text>" in widget.svg
+    assert f">at most {plan.alone / plan.path:.3g}×</text>" in widget.svg
     assert "mg-down" not in widget.svg  # which is for a phone
 
 
