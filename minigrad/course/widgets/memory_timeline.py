@@ -56,6 +56,9 @@ MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
 THIN = 0.025  # the share of a peak below which a part has no label
+BAND = {"forward": (0, "fwd", "saves"), "backward": (3, "back", "frees"), "update": (2, "", "update")}
+SHORT = {"compiler's workspace": "workspace", BEYOND[0]: "inside the op", BEYOND[1]: "Python's objects"}
+NAMES = {*CONSUMERS, *SHORT.values()}
 FEW = 2  # makers of arrays that are named
 WIDE, NARROW = 440, 262  # pixels: the right end of the axis, on a phone too
 COLUMN, BESIDE = 14, 222  # pixels: from the axis to the column of the peak, and to the right edge
@@ -370,17 +373,14 @@ def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], way: Any, o
     The axis has room for all `peaks`.
     """
     most, peak = max(peaks), max(entries, key=lambda entry: entry.total)
-    words = "memory in use"
-    if most > 1.1 * peak.total:
-        words += f" (one axis for {len(peaks)} runs: the largest has {size(most)})"
-    x, y = replace(across(0, len(entries), "", marks=[]), end=end), upwards(0, most * SPACE, words, words=size)
-    has_other = other[1] is not entries
-    ghost, labels = outline(way, *other, entries, x, y) if has_other else ([], [])
-    dashed = f"M{x.at(entries.index(peak) + 0.5):.0f},{y.at(peak.total):.0f}H{end + COLUMN}"
-    parts = [*areas(entries, x, y, ghost), f'<path class="mg-rule mg-top" d="{dashed}"/>']
-    beside = BESIDE if end == WIDE else WIDTH - end
-    parts += [*draw_peak(peak, y, end + COLUMN, beside, labels), *strip(entries, x)]
-    return chart(f"Live bytes by consumer; peak {peak.total:,} bytes", x, y, *parts, height=304, beside=beside)
+    words = f" (one axis for {len(peaks)} runs: the largest has {size(most)})" * (most > 1.1 * peak.total)
+    y = upwards(0, most * SPACE, "memory in use" + words, words=size)
+    x = replace(across(0, len(entries), "", marks=[]), end=end)
+    ghost, labels = outline(way, *other, entries, x, y) if other[1] is not entries else ("", [])
+    parts = [*areas(entries, x, y, ghost), *strip(entries, x)]
+    parts += draw_peak(entries, peak, x.at(entries.index(peak) + 0.5), end + COLUMN, y, labels)
+    title, beside = f"Live bytes by consumer; peak {peak.total:,} bytes", BESIDE if end == WIDE else WIDTH - end
+    return chart(title, x, y, *parts, height=304, beside=beside)
 
 
 def size(nbytes: float) -> str:
@@ -389,55 +389,46 @@ def size(nbytes: float) -> str:
     return f"{words} B" if words[-1].isdigit() else f"{words[:-1]} {words[-1]}B"
 
 
-def outline(way: Any, name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> Any:
-    """The total of another run as a dashed line, on the moments of this run; its peak as a line, and a label for it."""
-    ends, totals = [x.at(k) for k in align(run, entries)], [moment.total for moment in run]
-    most, level = max(totals), y.at(max(totals))
-    path = stairs(ends, [y.at(total) for total in totals])
-    line = f"M{ends[totals.index(most)]:.0f},{level:.1f}H{x.end + COLUMN + 20}"
-    words = f"{size(most)} ({change(most, max(entry.total for entry in entries))})"
-    label = Label(level, words, way.apart(name), True)
-    return [f'<path class="mg-other" d="{path}"/><path class="mg-other mg-level" d="{line}"/>'], [label]
-
-
 def change(new: int, old: int) -> str:
     return f"{round(100 * (new / old - 1)):+} %".replace("-", "−")
 
 
-class Label(NamedTuple):
-    """A label of a column: the middle of what it names, in pixels; a size; its name, which may have its own line."""
+def outline(way: Any, name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> Any:
+    """The total of another run as a dashed line, on the moments of this run; its peak as a line, and a label for it."""
+    ends, totals = [x.at(k) for k in align(run, entries)], [moment.total for moment in run]
+    most, path = max(totals), stairs(ends, [y.at(total) for total in totals])
+    line = f"M{ends[totals.index(most)]:.0f},{y.at(most):.1f}H{x.end + COLUMN + 22}"
+    words = f"{size(most)} ({change(most, max(entry.total for entry in entries))})"
+    drawn = f'<path class="mg-other" d="{path}"/><path class="mg-other mg-level" d="{line}"/>'
+    return drawn, [(y.at(most), 2, words, way.apart(name).split(", "))]
 
-    middle: float
-    size: str
-    name: str
-    is_double: bool
 
+def draw_peak(
+    entries: Sequence[Moment], peak: Moment, at: float, left: int, y: Axis, labels: Sequence[Any]
+) -> Iterator[str]:
+    """The peak as a column, with the size and the name of each consumer that is ever thick enough, and the whole above.
 
-def draw_peak(peak: Moment, y: Axis, left: float, beside: int, labels: Sequence[Label]) -> Iterator[str]:
-    """The parts of the peak as a column: their names and sizes, unless they are too thin, and the whole above."""
-    edges = [y.at(total) for total in accumulate(peak.live, initial=0)]
-    labels, right = [*labels, Label(edges[-1], size(peak.total), "peak", False)], left + 26
-    for i, name in names_of([peak]).items():
+    labels    more labels: where, a series, words, and lines below them
+    """
+    edges, is_wide = [y.at(total) for total in accumulate(peak.live, initial=0)], left > WIDE
+    labels = [*labels, (edges[-1], -1, size(peak.total), ["peak"])]
+    yield f'<path class="mg-rule mg-top" d="M{at:.0f},{edges[-1]:.0f}H{left}"/>'
+    for i, name in names_of(entries).items():
         low, high = edges[i : i + 2]
         yield f'<path class="mg-area mg-s{i}" d="M{left},{low:.1f}h16V{high:.1f}h-16z"/>'
-        if peak.live[i] >= THIN * peak.total:
-            room = beside - 42 - (0 if beside < BESIDE else 7 * len(size(peak.live[i])))
-            short = (name, name.removeprefix("compiler's "), name.split(",")[0], " ".join(name.split()[-3:]))
-            fits = next(each for each in short if text_width(each, 12) < room or each is short[-1])
-            labels.append(Label((low + high) / 2, size(peak.live[i]), fits, beside < BESIDE))
+        if max(entry.live[i] for entry in entries) >= THIN * peak.total:
+            labels.append(((low + high) / 2, i, size(peak.live[i]), [SHORT.get(name, name)]))
     lowest = BOTTOM + 4.0
-    for middle, words, name, is_double in sorted(labels, reverse=True):
-        is_whole = name == "peak"
-        lines = name.split(", ") if is_double else [name]
-        at = min(middle + (-9 if is_whole else 4), lowest - 13 * len(lines) * is_double)
-        lowest = at - (24 if is_whole else 16)
-        look, start = ("mg-peak", left) if is_whole else ("", right)
-        yield f'<text class="{look}" x="{start}" y="{at:.1f}"><tspan class="mg-name">{words}</tspan> '
-        place = f' x="{right}" dy="13"' * is_double
-        yield from (f'<tspan class="mg-dim"{place}>{escape(each)}</tspan>' for each in lines)
-        yield "</text>"
-        if not is_whole:
-            yield f'<path class="mg-rule" d="M{left + 17},{middle:.1f}L{right - 3},{at - 4:.1f}"/>'
+    for middle, series, words, lines in sorted(labels, reverse=True):
+        is_whole, is_inline = series < 0, series < 0 or (is_wide and lines[0] in NAMES)
+        height = min(middle + (-9 if is_whole else 4), lowest - 13 * len(lines) * (not is_inline))
+        lowest, start = height - (24 if is_whole else 16), left if is_whole else left + 26
+        look = ' class="mg-peak"' * is_whole
+        place = "" if is_inline else f' x="{start}" dy="13"'
+        yield f'<text{look} x="{start}" y="{height:.1f}"><tspan class="mg-name">{words}</tspan>'
+        yield "".join(f' <tspan class="mg-dim"{place}>{escape(each)}</tspan>' for each in lines) + "</text>"
+        lead = f'<path class="mg-lead mg-s{series}" d="M{left + 17},{middle:.1f}L{left + 23},{height - 4:.1f}"/>'
+        yield lead * (not is_whole)
 
 
 def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
@@ -454,10 +445,9 @@ def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
     return np.interp([*range(len(run) + 1)], theirs, ours).tolist()
 
 
-def areas(entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:
+def areas(entries: Sequence[Moment], x: Axis, y: Axis, ghost: str) -> Iterator[str]:
     """The area of each consumer, from the top down: each covers the lower part of the one before; then names in it."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
-    peak = max(entries, key=lambda entry: entry.total)
     ends, labels = [x.at(k) for k in range(len(entries) + 1)], list[str]()
     for i, name in reversed(names_of(entries).items()):
         yield area(i, ends, [edge[i + 1] for edge in edges])
@@ -469,26 +459,8 @@ def areas(entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> 
             baseline = max((top + bottom) / 2 + 4, bottom - 10) - 13 * (len(lines) - 1)
             middle = (x.at(start) + x.at(end)) / 2
             labels += [text("mg-sign mg-halo", middle, baseline + 13 * k, line) for k, line in enumerate(lines)]
-        elif peak.live[i] < THIN * peak.total:
-            labels += point_from_above(name, i, entries, edges, x)
     yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
-    yield from [*ghost, '<g class="mg-cursor" opacity="0"><path/><circle r="5"/></g>', *labels]
-
-
-def point_from_above(
-    name: str, i: int, entries: Sequence[Moment], edges: Sequence[Sequence[float]], x: Axis
-) -> Iterator[str]:
-    """The name of a consumer with room neither in its area nor at the column: above the first hill, beside its top."""
-    hill = next((k for k, entry in enumerate(entries) if entry.phase == "backward"), len(entries))
-    most, wide = max(entry.live[i] for entry in entries[:hill]), text_width(name, 12)
-    k = max(range(hill), key=lambda k: (entries[k].live[i] >= 0.8 * most, entries[k].total))
-    at, top = x.at(k + 0.5), edges[k][-1]
-    for left in (max(LEFT + 3, at - wide), at):
-        covered = [edge[-1] for j, edge in enumerate(edges) if left < x.at(j + 0.5) < left + 0.9 * wide]
-        if edges[k][i] - edges[k][i + 1] >= 8 and min(covered) >= top and left < x.end - wide:
-            yield f'<path class="mg-rule" d="M{at:.1f},{(edges[k][i] + edges[k][i + 1]) / 2:.1f}V{top - 6:.1f}"/>'
-            yield text("mg-halo", left, top - 9, name)
-            return
+    yield from [ghost, '<g class="mg-cursor" opacity="0"><path/><circle r="5"/></g>', *labels]
 
 
 def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float, float]:
@@ -499,30 +471,20 @@ def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float, flo
             top, bottom = max(top, gaps[end][0]), min(bottom, gaps[end][1])
             if bottom - top < 15:
                 break
-            if (room := (end + 1 - start) ** 1.2 * (bottom - top)) > most:  # rather wide than high
+            if (room := (end + 1 - start) ** 1.5 * (bottom - top)) > most:  # rather wide than high
                 found, most = (start, end + 1, top, bottom), room
     return found
 
 
 def strip(entries: Sequence[Moment], x: Axis) -> Iterator[str]:
     """The phases of the run as boxes below the axis, and below these what they do with memory."""
-    does = {"forward": "saves", "backward": "frees"} if any(entry.live[4] for entry in entries) else {}
-    k, last, marks = 0, LEFT, {"forward": (0, "fwd"), "backward": (3, "back")}
-    is_named = False
+    k, last = 0, LEFT
     for phase, group in groupby(entries, lambda entry: entry.phase):
         left, right = x.at(k), x.at(k := k + len([*group]))
-        look, short = marks.get(phase, (2, ""))
-        word = next((w for w in (phase, short) if text_width(w, 13) < right - left), "")
-        is_named |= bool(word)
+        look, short, below = BAND.get(phase, (2, "", ""))
+        word = next((w for w in (phase, short, short[:1]) if text_width(w, 13) < right - left), "")
         yield f'<g class="mg-s{look}"><path class="mg-band" d="M{left:.1f},{BOTTOM + 6}H{right:.1f}v18H{left:.1f}z"/>'
         yield text("mg-sign", (left + right) / 2, BOTTOM + 19.5, word) * bool(word) + "</g>"
         middle = min((left + right) / 2, x.end - 18)
-        below = phase if phase == "update" else does.get(phase, "") * (right - left > 66 and x.end - middle > 56)
-        if below and middle - last > 38:
-            yield text("mg-sign mg-dim", middle, BOTTOM + 40, below)
-            last = middle
-    if not is_named:
-        at, words = LEFT, ("forward", "backward") if x.end == WIDE else ("fwd", "back")
-        for word, look in zip(words, (0, 3)):
-            yield f'<text class="mg-s{look} mg-hue" x="{at}" y="{BOTTOM + 40}">{word}</text>'
-            at += 10 + text_width(word, 12)
+        if below and middle - last > 38 and (right - left > 66 or phase == "update"):
+            yield text("mg-sign mg-dim", last := middle, BOTTOM + 40, below)

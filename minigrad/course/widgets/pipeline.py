@@ -9,6 +9,8 @@ back: that is the bubble, drawn hatched and counted. It is the same for GPipe an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
+from math import inf
 
 from ...distributed.schedules import Schedule, Step, Task, bubble, bubble_fraction, makespan, most_kept, schedule
 from ...draw.charts import BETWEEN, picture, round_step
@@ -70,15 +72,13 @@ def reel(runs: list[Run], scale: float = 1, unit: str = "") -> Reel:
 
 
 def waits_of(tasks: Sequence[Task]) -> list[Task]:
-    return [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
-
-
-def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
-    """The times in which a worker has no task, as tasks of the kind "idle"."""
-    busy = sorted((task.start, task.end) for task in tasks if task.worker == worker)
-    for k, ((_, start), (end, _)) in enumerate(zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])):
-        if end - start > 1e-9:
-            yield Task(worker, Step("idle", k), start, end)
+    """The times in which workers have no task, as tasks of the kind "idle"."""
+    found = list[Task]()
+    for worker in range(1 + max(task.worker for task in tasks)):
+        busy = sorted((task.start, task.end) for task in tasks if task.worker == worker)
+        pairs = zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])
+        found += [Task(worker, Step("idle", 0), end, start) for (_, end), (start, _) in pairs if start - end > 1e-9]
+    return found
 
 
 def rows_of(tasks: Sequence[Task]) -> list[str]:
@@ -157,7 +157,7 @@ def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: f
     """The heading of a run, with its bubble and what it keeps; and the names of its rows."""
     most = most_by_worker(tasks)
     idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks, waits_of(tasks))}</tspan> idle'
-    yield f'<text x="4" y="{top - 10}"><tspan class="mg-name">{name}</tspan>{idle}'
+    yield f'<text x="4" y="{top - 10}"><tspan class="mg-name">{escape(name)}</tspan>{idle}'
     if most:
         yield f'<tspan class="mg-big" data-id="most{r}" dx="20">≤ {max(most)}</tspan> activations kept'
     yield "</text>"
@@ -180,6 +180,11 @@ def legend(y: float, sizes: str, keeps: bool) -> Iterator[str]:
     yield text("mg-number mg-dim mg-sizes", WIDE, y + 16, sizes)
 
 
+def changes_of(tasks: Sequence[Task]) -> list[tuple[float, int]]:
+    """When a worker keeps one more micro-batch's activations, and when one less."""
+    return sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks)
+
+
 def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> Iterator[str]:
     """Each worker's activations over time, as a stack: they are kept from a forward to its backward.
 
@@ -187,7 +192,7 @@ def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> I
     """
     for i in range(len(most_by_worker(tasks))):
         mine, path, n, y = [t for t in tasks if t.worker == i], "", 0, top + i * ROW + BAR + 1 + STACK
-        for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in mine):
+        for time, change in changes_of(mine):
             n += change
             path += f"H{time * one:.0f}V{y - n * each:.1f}"
         yield f'<path class="mg-stack" d="M0,{y}{path}z"/>'
@@ -221,44 +226,37 @@ def cuts(runs: list[Run], unit: str) -> Iterator[Cut]:
     took = f"{number(length, 4)}{unit or ' units of time'}"
     waits = f"{took}, of which a {who} waits for {number(100 * bubble(runs[0][1]), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
-    yield Cut("", f"{waits}; {ideal}.{describe_kept(runs, rows, v > 1)}", text=counts(runs))
+    yield Cut("", f"{waits}; {ideal}.{describe_kept(runs, v > 1)}", text=counts(runs))
 
 
 def cut_at(start: float, runs: list[Run], rows: Sequence[str], unit: str) -> Cut:
     """The cut at `start`: the tasks that begin then, and the waits until then."""
-    now = [[task for task in tasks if task.start == start] for _, tasks in runs]
-    form = "{} {} {}" if len(runs) > 1 else "{0} takes micro-batch {2} {1}"
-    says = ["; ".join(form.format(rows[t.worker], t.step.kind, label(t, rows)) for t in each) for each in now]
-    if len(runs) > 1:
-        says = [f"{name}: {say or 'nothing begins'}." for (name, _), say in zip(runs, says)]
-    ids = [name_of(task, r) for r, each in enumerate(now) for task in each]
-    say = f"Time {number(start, 4)}{unit}{': ' if len(runs) == 1 else '. '}{' '.join(says).removesuffix('.')}."
+    say, ids = f"Time {number(start, 4)}{unit}.", list[str]()
+    for r, (name, tasks) in enumerate(runs):
+        now = [task for task in tasks if task.start == start]
+        words = [f"{rows[task.worker]} {task.step.kind} {label(task, rows)}" for task in now]
+        say += f" {name}: {', '.join(words) or 'nothing begins'}."
+        ids += [name_of(task, r) for task in now]
     return Cut("", say, text=counts(runs, start), off={"outlined": ids}, hot={"hot": ids, "now": [f"t{start:g}"]})
 
 
-def counts(runs: list[Run], time: float | None = None) -> dict[str, str]:
-    """The time that was idle until `time`, and the activations that each worker keeps then; by default, at the end."""
-    texts = dict[str, str]()
+def counts(runs: list[Run], time: float = inf) -> dict[str, str]:
+    """The time that was idle until `time`, and the activations that each worker keeps then; at the end, the most."""
+    texts, at_most = dict[str, str](), "≤ " * (time == inf)
     for r, (_, tasks) in enumerate(runs):
-        most = kept = most_by_worker(tasks)
-        past, at_most = waits_of(tasks), "≤ " * (time is None)
-        if time is not None:
-            past = [wait._replace(end=min(wait.end, time)) for wait in past if wait.start < time]
-            begun = [t for t in tasks if (t.start if t.step.kind == "forward" else t.end) <= time]
-            signs = [(t.worker, 1 if t.step.kind == "forward" else -1) for t in begun]
-            kept = [sum(sign for worker, sign in signs if worker == i) for i in range(len(most))]
-        texts[f"all{r}"] = share(tasks, past)
+        waits = [wait._replace(end=min(wait.end, time)) for wait in waits_of(tasks) if wait.start < time]
+        texts[f"all{r}"] = share(tasks, waits)
+        kept = most_by_worker(tasks)
+        for i in range(len(kept) if time < inf else 0):
+            changes = changes_of([task for task in tasks if task.worker == i])
+            kept[i] = sum(change for when, change in changes if when <= time)
         texts |= {f"keeps{r}-{i}": f"keeps {at_most}{n}" for i, n in enumerate(kept)}
-        texts |= {f"most{r}": f"{at_most}{max(kept)}"} if kept else {}
+        texts[f"most{r}"] = f"{at_most}{max(kept, default=0)}"
     return texts
 
 
-def describe_kept(runs: list[Run], rows: Sequence[str], interleaved: bool) -> str:
+def describe_kept(runs: list[Run], interleaved: bool) -> str:
     """A sentence on the most activations that each worker keeps; "" if no backward pass needs any."""
-    found = {name: most_by_worker(tasks) for name, tasks in runs}
+    found = [f"{name}: {', '.join(map(str, most))}" for name, tasks in runs if (most := most_by_worker(tasks))]
     of = "micro-batches in a chunk" if interleaved else "micro-batches"
-    if len(runs) > 1:
-        words = "; ".join(f"{name}: {', '.join(map(str, most))}" for name, most in found.items())
-        return f" The most {of} whose activations are kept, by stage: {words}."
-    each = ", ".join(f"{row}: {most}" for row, most in zip(rows, *found.values()))
-    return f" The most {of} whose activations are kept: {each}." if each else ""
+    return f" The most {of} whose activations are kept, by stage: {'; '.join(found)}." if found else ""

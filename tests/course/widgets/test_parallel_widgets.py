@@ -153,7 +153,7 @@ def test_each_choice_is_a_film_of_its_own():
     stacks = re.findall(r"mg-stack' d='M0,([\d.]+)([^']+)", blocks)
     highest = [(float(y) - min(map(float, re.findall(r"V([\d.]+)", path)))) / STACK for y, path in stacks]
     assert highest == pytest.approx([1, 1, 1, 1, 1, 3 / 4, 2 / 4, 1 / 4], abs=0.05)  # GPipe, then 1F1B
-    assert widget.steps[5]["say"].startswith("Time 4. GPipe: stage 1 forward 3; stage 2 forward 2; ")
+    assert widget.steps[5]["say"].startswith("Time 4. GPipe: stage 1 forward 3, stage 2 forward 2, ")
     assert widget.steps[5]["say"].endswith("stage 3 forward 1. 1F1B: stage 3 backward 0.")
 
 
@@ -165,12 +165,12 @@ def test_a_measured_run_is_drawn_as_it_ran():
     widget = Pipeline([Task(*task) for task in tasks])
 
     assert [step["say"] for step in widget.steps[1:-1]] == [
-        "Time 0 ms: stage 0 takes micro-batch 0 forward.", "Time 3 ms: stage 1 takes micro-batch 0 forward.",
-        "Time 5 ms: stage 1 takes micro-batch 0 backward.", "Time 10 ms: stage 0 takes micro-batch 0 backward.",
+        "Time 0 ms. measured: stage 0 forward 0.", "Time 3 ms. measured: stage 1 forward 0.",
+        "Time 5 ms. measured: stage 1 backward 0.", "Time 10 ms. measured: stage 0 backward 0.",
     ]  # fmt: skip
     assert widget.steps[-1]["say"] == (
         "15 ms, of which a stage waits for 53.3 percent, the bubble; (p − 1) / (m + p − 1) is 50 percent. The most "
-        "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."
+        "micro-batches whose activations are kept, by stage: measured: 1, 1."
     )
     assert ">53.3 %<" in widget.svg
     counted = [last_words(widget.films[0]["steps"], n) for n in (3, 4)]
@@ -182,14 +182,14 @@ def test_a_measured_run_is_drawn_as_it_ran():
 def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
     widget = Pipeline(schedule("1f1b", 2, 2, 2))
 
-    assert "worker 1 takes micro-batch 1a forward" in widget.text
+    assert "worker 1 forward 1a" in widget.text
     assert "p = 1 stage, m = 2 micro-batches" in Pipeline(schedule("GPipe", 1, 2)).text
     covers = [step["hot"]["now"] for step in Pipeline(schedule("1F1B", 4, 8)).steps[1:-1]]
     assert len({id for (id,) in covers}) == len(covers)
     with pytest.raises(ValueError, match="this run has none"):
         Pipeline([])
     assert "15 units of time, of which a worker waits for 20 percent" in widget.text
-    assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
+    assert "in a chunk whose activations are kept, by stage: interleaved 1F1B: 4, 3" in widget.text
     assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text
 
 
