@@ -38,7 +38,7 @@ class Pipeline(Film):
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
         if run is not None:
             is_plan = isinstance(run, Schedule)
-            made = reel([(run.name, run.timeline())]) if is_plan else reel([("measured", [*run])], 1000, " ms")
+            made = reel([(run.name, run.timeline())]) if is_plan else reel([("measured", in_ms(run))], " ms")
             super().__init__("A pipeline of stages", (), [made])
             self.index = len(self.steps) - 1
             return
@@ -55,19 +55,16 @@ class Pipeline(Film):
         return drawn.replace(f'<svg x="{NAMES + BETWEEN}"', f'<svg x="{NAMES}"')
 
 
-def reel(runs: list[Run], scale: float = 1, unit: str = "") -> Reel:
-    """The film of some runs on one axis.
+def in_ms(run: Sequence[Task]) -> list[Task]:
+    """Measured tasks in milliseconds from the first on."""
+    zero = min((task.start for task in run), default=0)
+    return [task._replace(start=(task.start - zero) * 1000, end=(task.end - zero) * 1000) for task in run]
 
-    scale, unit    the factor for displayed times, and their unit
-    """
+
+def reel(runs: list[Run], unit: str = "") -> Reel:
+    """The film of some runs on one axis, with the unit of their times."""
     if not all(tasks for _, tasks in runs):
         raise ValueError("Pipeline draws runs with at least one task, and this run has none")
-    zero = min(task.start for _, tasks in runs for task in tasks)
-
-    def rescale(task: Task) -> Task:
-        return task._replace(start=(task.start - zero) * scale, end=(task.end - zero) * scale)
-
-    runs = [(name, [*map(rescale, tasks)]) for name, tasks in runs]
     return Reel([Panel("", timeline(runs, unit), wide=True)], list(cuts(runs, unit)))
 
 
@@ -111,10 +108,10 @@ def most_by_worker(tasks: Sequence[Task]) -> list[int]:
     return [*map(most_kept, steps)] if any(task.step.kind == "backward" for task in tasks) else []
 
 
-def share(tasks: Sequence[Task], waits: Sequence[Task]) -> str:
-    """The part of all workers' time that these waits take: 42.9 %."""
-    whole = makespan(tasks) * (1 + max(task.worker for task in tasks))
-    return f"{number(100 * sum(wait.end - wait.start for wait in waits) / whole, 3)} %"
+def share(tasks: Sequence[Task], time: float = inf) -> str:
+    """The part of all workers' time that is idle until `time`: 42.9 %."""
+    waits = sum(max(0, min(wait.end, time) - wait.start) for wait in waits_of(tasks))
+    return f"{number(100 * waits / makespan(tasks) / (1 + max(task.worker for task in tasks)), 3)} %"
 
 
 def timeline(runs: Sequence[Run], unit: str) -> str:
@@ -156,16 +153,13 @@ def timeline(runs: Sequence[Run], unit: str) -> str:
 def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: float) -> Iterator[str]:
     """The heading of a run, with its bubble and what it keeps; and the names of its rows."""
     most = most_by_worker(tasks)
-    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks, waits_of(tasks))}</tspan> idle'
+    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks)}</tspan> idle'
     yield f'<text x="4" y="{top - 10}"><tspan class="mg-name">{escape(name)}</tspan>{idle}'
-    if most:
-        yield f'<tspan class="mg-big" data-id="most{r}" dx="20">≤ {max(most)}</tspan> activations kept'
-    yield "</text>"
+    yield f'<tspan class="mg-big" dx="20">≤ {max(most)}</tspan> activations kept</text>' if most else "</text>"
     for i, row in enumerate(rows):
         yield text("mg-number", NAMES - 8, top + i * ROW + 16, row)
-        if most:
-            keeps = f'data-id="keeps{r}-{i}" x="{NAMES - 8}" y="{top + i * ROW + 33}"'
-            yield f'<text class="mg-number mg-dim mg-keeps" {keeps}>keeps ≤ {most[i]}</text>'
+    for i, n in enumerate(most):
+        yield text("mg-number mg-dim mg-keeps", NAMES - 8, top + i * ROW + 33, f"keeps ≤ {n}")
 
 
 def legend(y: float, sizes: str, keeps: bool) -> Iterator[str]:
@@ -180,11 +174,6 @@ def legend(y: float, sizes: str, keeps: bool) -> Iterator[str]:
     yield text("mg-number mg-dim mg-sizes", WIDE, y + 16, sizes)
 
 
-def changes_of(tasks: Sequence[Task]) -> list[tuple[float, int]]:
-    """When a worker keeps one more micro-batch's activations, and when one less."""
-    return sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks)
-
-
 def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> Iterator[str]:
     """Each worker's activations over time, as a stack: they are kept from a forward to its backward.
 
@@ -192,7 +181,7 @@ def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> I
     """
     for i in range(len(most_by_worker(tasks))):
         mine, path, n, y = [t for t in tasks if t.worker == i], "", 0, top + i * ROW + BAR + 1 + STACK
-        for time, change in changes_of(mine):
+        for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in mine):
             n += change
             path += f"H{time * one:.0f}V{y - n * each:.1f}"
         yield f'<path class="mg-stack" d="M0,{y}{path}z"/>'
@@ -241,18 +230,7 @@ def cut_at(start: float, runs: list[Run], rows: Sequence[str], unit: str) -> Cut
 
 
 def counts(runs: list[Run], time: float = inf) -> dict[str, str]:
-    """The time that was idle until `time`, and the activations that each worker keeps then; at the end, the most."""
-    texts, at_most = dict[str, str](), "≤ " * (time == inf)
-    for r, (_, tasks) in enumerate(runs):
-        waits = [wait._replace(end=min(wait.end, time)) for wait in waits_of(tasks) if wait.start < time]
-        texts[f"all{r}"] = share(tasks, waits)
-        kept = most_by_worker(tasks)
-        for i in range(len(kept) if time < inf else 0):
-            changes = changes_of([task for task in tasks if task.worker == i])
-            kept[i] = sum(change for when, change in changes if when <= time)
-        texts |= {f"keeps{r}-{i}": f"keeps {at_most}{n}" for i, n in enumerate(kept)}
-        texts[f"most{r}"] = f"{at_most}{max(kept, default=0)}"
-    return texts
+    return {f"all{r}": share(tasks, time) for r, (_, tasks) in enumerate(runs)}
 
 
 def describe_kept(runs: list[Run], interleaved: bool) -> str:

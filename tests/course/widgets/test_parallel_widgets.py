@@ -175,7 +175,6 @@ def test_a_measured_run_is_drawn_as_it_ran():
     assert ">53.3 %<" in widget.svg
     counted = [last_words(widget.films[0]["steps"], n) for n in (3, 4)]
     assert [words["all0"] for words in counted] == ["20 %", "36.7 %"]  # stage 0 still waits at 5 ms
-    assert [words["keeps0-1"] for words in counted] == ["keeps 1", "keeps 0"]
     assert widget.index == len(widget.steps) - 1
 
 
