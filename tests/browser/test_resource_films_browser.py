@@ -124,7 +124,7 @@ def test_memory_outlines_the_run_without_switches_and_the_chart_has_most_of_the_
     assert tables[0]["x"] == tables[1]["x"] > chart["x"] + chart["width"]
     peaks = {str(way): peak for way, peak in films["memory"].peaks.items()}
     plain, kept, both = "whole batch, eager", "whole batch, eager, checkpoints", "2 micro-batches, eager, checkpoints"
-    for chosen, other, words in ((), kept, "with checkpoints"), ((1, 1), plain, "no checkpointswhole batch"):
+    for chosen, other, words in ((), kept, "with checkpoints"), ((1, 1), plain, "no checkpoints whole batch"):
         choose(page, *chosen)
         than = change(peaks[other], peaks[both if chosen else plain])
         expect(page.locator("svg text", has_text="%")).to_have_text(f"{size(peaks[other])} ({than}) {words}")
@@ -138,6 +138,7 @@ def test_no_words_of_memory_meet_the_peak_or_each_other(opened, viewport):
     boxes, peak = (page.locator(f"svg.mg-chart {part}").evaluate_all(BOXES) for part in ("text", ".mg-top"))
     x, y = peak[0]["x"], peak[0]["y"]
     assert not [b for b in boxes if b["x"] < x < b["x"] + b["width"] and b["y"] < y < b["y"] + b["height"]]
+    assert min(box["y"] for box in boxes) >= 0
     for n, a in enumerate(boxes):
         for b in boxes[:n]:
             wide = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])

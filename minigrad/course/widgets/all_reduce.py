@@ -73,10 +73,10 @@ def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int],
 
     Raises ValueError for vectors that cannot be cut into chunks."""
     n = len(gradients)
-    lengths = {len(vector) for vector in gradients}
-    if n not in WORKERS or len(lengths) != 1:
-        raise ValueError(f"gradients: expected 2 to 6 vectors of equal length, got {n} of lengths {sorted(lengths)}")
-    (length,) = lengths
+    found = {len(vector) for vector in gradients}
+    if n not in WORKERS or len(found) != 1:
+        raise ValueError(f"gradients: expected 2 to 6 vectors of equal length, got {n} of lengths {sorted(found)}")
+    (length,) = found
     if length < n:
         raise ValueError(f"each vector is cut into {n} chunks, one per worker, but has only {length} elements")
     vectors, chunks = [*map(np.asarray, gradients)], [parts(length, n, c) for c in range(n)]
@@ -194,9 +194,7 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
     for r, sent in enumerate(rounds, 1):
-        pairs_of = (message(m, at, half, 10 * ((m.to, m.source) in ways), does) for m, does in zip(sent, sums[r - 1]))
-        arrows = [part for each in zip(*pairs_of) for part in each]  # labels cover all arrows
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(arrows)}</g>')
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{draw_round(sent, sums[r - 1], at, half, ways)}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
@@ -209,6 +207,14 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
     drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
     return finish("Who sends what to whom", 490, 386, drawn, n)
+
+
+def draw_round(
+    sent: Sequence[Message], sums: Sequence[str], at: Sequence[complex], half: float, ways: set[tuple[int, int]]
+) -> str:
+    """The messages of a round: first the arrows, then the labels, which cover them."""
+    drawn = [message(m, at, half, 10 * ((m.to, m.source) in ways), does) for m, does in zip(sent, sums)]
+    return "".join(part for each in zip(*drawn) for part in each)
 
 
 def message(m: Message, at: Sequence[complex], half: float, shift: float, does: str) -> tuple[str, str]:

@@ -411,7 +411,8 @@ def draw_peak(
     labels    more labels: where, a series, words, and lines below them
     """
     edges, is_wide = [y.at(total) for total in accumulate(peak.live, initial=0)], left > WIDE
-    labels = [*labels, (edges[-1], -1, size(peak.total), ["peak"])]
+    top = min([edges[-1], *(each[0] - 0.1 for each in labels if edges[-1] - each[0] < 60)])  # above a label nearby
+    labels = [*labels, (top, -1, size(peak.total), ["peak"])]
     yield f'<path class="mg-rule mg-top" d="M{at:.0f},{edges[-1]:.0f}H{left}"/>'
     for i, name in names_of(entries).items():
         low, high = edges[i : i + 2]
@@ -426,8 +427,8 @@ def draw_peak(
         look = ' class="mg-peak"' * is_whole
         place = "" if is_inline else f' x="{start}" dy="13"'
         yield f'<text{look} x="{start}" y="{height:.1f}"><tspan class="mg-name">{words}</tspan>'
-        yield "".join(f' <tspan class="mg-dim"{place}>{escape(each)}</tspan>' for each in lines) + "</text>"
-        lead = f'<path class="mg-lead mg-s{series}" d="M{left + 17},{middle:.1f}L{left + 23},{height - 4:.1f}"/>'
+        yield "".join(f" <tspan{place}>{escape(each)}</tspan>" for each in lines) + "</text>"
+        lead = f'<path class="mg-lead mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
         yield lead * (not is_whole)
 
 
@@ -471,14 +472,15 @@ def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float, flo
             top, bottom = max(top, gaps[end][0]), min(bottom, gaps[end][1])
             if bottom - top < 15:
                 break
-            if (room := (end + 1 - start) ** 1.5 * (bottom - top)) > most:  # rather wide than high
+            room = float(end + 1 - start) ** 1.5 * (bottom - top)  # rather wide than high
+            if room > most:
                 found, most = (start, end + 1, top, bottom), room
     return found
 
 
 def strip(entries: Sequence[Moment], x: Axis) -> Iterator[str]:
     """The phases of the run as boxes below the axis, and below these what they do with memory."""
-    k, last = 0, LEFT
+    k, last = 0, float(LEFT)
     for phase, group in groupby(entries, lambda entry: entry.phase):
         left, right = x.at(k), x.at(k := k + len([*group]))
         look, short, below = BAND.get(phase, (2, "", ""))

@@ -37,9 +37,9 @@ class Pipeline(Film):
 
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
         if run is not None:
-            is_plan = isinstance(run, Schedule)
-            made = reel([(run.name, run.timeline())]) if is_plan else reel([("measured", in_ms(run))], " ms")
-            super().__init__("A pipeline of stages", (), [made])
+            runs = [(run.name, run.timeline())] if isinstance(run, Schedule) else [("measured", in_ms(run))]
+            unit = "" if isinstance(run, Schedule) else " ms"
+            super().__init__("A pipeline of stages", (), [reel(runs, unit)])
             self.index = len(self.steps) - 1
             return
         choices = [Choice("stages", [*map(str, STAGES)]), Choice("micro-batches", [*map(str, MICRO)])]
@@ -116,38 +116,36 @@ def share(tasks: Sequence[Task], time: float = inf) -> str:
 
 def timeline(runs: Sequence[Run], unit: str) -> str:
     """The rows of all runs on one axis, and a legend; in a picture of their own, which stays in view, their names."""
-    length = max(makespan(tasks) for _, tasks in runs)
     every = [task for _, tasks in runs for task in tasks]
-    typical = sorted(task.end - task.start for task in every)[len(every) // 4]
-    wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
-    tick = round_step(length / 20) if unit else round_step(max(1, length / 25))
-    one, rows = wide / length, rows_of(every)
-    high = HEAD + len(rows) * ROW
-    bottom = TOP + high * len(runs)
-    ticks = [(n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
-    most = [1, *(n for _, tasks in runs for n in most_by_worker(tasks))]
-    names, parts, waits = [f'<rect class="mg-paper" width="{NAMES}" height="{bottom}"/>'], list[str](), list[str]()
-    for r, (name, tasks) in enumerate(runs):
-        top = TOP + r * high + HEAD
-        names += draw_names(r, name, tasks, rows, top)
-        parts += draw_stacks(tasks, one, top, STACK / max(most))
-        waits += [draw_bar("", "idle", t, "", one, top) for t in waits_of(tasks)]
-    parts += waits
-    for start in sorted({task.start for task in every}):
-        parts.append(f'<rect class="mg-cover" data-id="t{start:g}" x="{start * one:.0f}"/>')
-    lines = [f"M0,{TOP + r * high + HEAD + i * ROW - 1}h{wide:.0f}" for r in range(len(runs)) for i in range(len(rows))]
-    for each in (names, parts):
-        each.append(f'<path class="mg-lines" d="{"".join(lines)}"/>')
-    times = [text("mg-sign mg-dim", x + (5 if unit else one / 2), 13, f"{time:g}") for x, time in ticks]
-    parts.append(f'<g class="mg-times">{"".join(times)}</g>')
-    for r, (_, tasks) in enumerate(runs):
-        parts += [draw_bar(name_of(t, r), t.step.kind, t, label(t, rows), one, TOP + r * high + HEAD) for t in tasks]
+    length, durations = makespan(every), sorted(task.end - task.start for task in every)
+    wide = min(max(WIDE, LETTERS * length / (durations[len(every) // 4] or 1)), 3 * WIDE) if unit else WIDE
+    one, rows, most = wide / length, rows_of(every), max([1, *most_by_worker(every)])
+    tops = [TOP + HEAD + r * (HEAD + len(rows) * ROW) for r in range(len(runs))]
+    bottom = tops[-1] + len(rows) * ROW
+    lines = "".join(f"M0,{top + i * ROW - 1}h{wide:.0f}" for top in tops for i in range(len(rows)))
+    names = [f'<rect class="mg-paper" width="{NAMES}" height="{bottom}"/><path class="mg-lines" d="{lines}"/>']
     names.append(text("mg-number mg-dim", NAMES - 8, 13, "time"))
-    parts += legend(bottom + 8, describe_sizes(every, rows), bool(most_by_worker(every)))
+    parts, bars = list[str](), [f'<path class="mg-lines" d="{lines}"/>', *draw_times(length, one, unit)]
+    for r, ((name, tasks), top) in enumerate(zip(runs, tops)):
+        names += draw_names(r, name, tasks, rows, top)
+        parts += draw_stacks(tasks, one, top, STACK / most)
+        parts += [draw_bar("", "idle", t, "", one, top) for t in waits_of(tasks)]
+        bars += [draw_bar(name_of(t, r), t.step.kind, t, label(t, rows), one, top) for t in tasks]
+    covers = [f'<rect class="mg-cover" data-id="t{start:g}" x="{start * one:.0f}"/>' for start in starts_of(every)]
+    bars += legend(bottom + 8, describe_sizes(every, rows), bool(most_by_worker(every)))
     title = f"{' and '.join(name for name, _ in runs)}: who does what, and when"
-    size = wide + 2, bottom + 34
-    drawn = picture("", NAMES, size[1], names, "mg-pipe mg-names"), picture(title, *size, parts, "mg-pipe")
-    return compact("".join(drawn))
+    drawn = picture("", NAMES, bottom + 34, names, "mg-pipe mg-names")
+    return compact(drawn + picture(title, wide + 2, bottom + 34, [*parts, *covers, *bars], "mg-pipe"))
+
+
+def starts_of(tasks: Sequence[Task]) -> list[float]:
+    return sorted({task.start for task in tasks})
+
+
+def draw_times(length: float, one: float, unit: str) -> list[str]:
+    tick = round_step(length / 20) if unit else round_step(max(1, length / 25))
+    times = [n * tick for n in range(int(length / tick) + (length % tick > 0))]
+    return [text("mg-sign mg-dim", time * one + (5 if unit else one / 2), 13, f"{time:g}") for time in times]
 
 
 def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: float) -> Iterator[str]:
@@ -210,7 +208,7 @@ def cuts(runs: list[Run], unit: str) -> Iterator[Cut]:
     say = f"{describe_sizes(every, rows)}, {names}. Blue is forward, dashed is backward{twice}; the number is the"
     looks = {"outlined": [name_of(t, r) for r, (_, tasks) in enumerate(runs) for t in tasks]}
     yield Cut("", f"{say} micro-batch{letters}.", text=counts(runs, -1), on=looks, hot={"now": ["t0"]})
-    for start in sorted({task.start for task in every}):
+    for start in starts_of(every):
         yield cut_at(start, runs, rows, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     waits = f"{took}, of which a {who} waits for {number(100 * bubble(runs[0][1]), 3)} percent, the bubble"

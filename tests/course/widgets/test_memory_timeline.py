@@ -205,7 +205,7 @@ def test_an_array_has_the_op_and_the_line_that_made_it(widget):
 
 def test_the_picture_alone_says_whose_the_areas_are(widget):
     """A page without a kernel shows the picture and no table: in the dark nobody could tell the areas apart."""
-    legend = re.findall(r'class="mg-dim"[^>]*>([a-z ]+)</tspan>', widget.svg)
+    legend = re.findall("<tspan[^>]*>([a-z ]+)</tspan>", widget.svg)
     peak = max(widget.runs[WAYS[0]], key=lambda entry: entry.total)
     column = re.findall(r'class="mg-area mg-s(\d)" d="M454,([\d.]+)h16V([\d.]+)', widget.svg)
 
