@@ -135,7 +135,7 @@ def test_memory_outlines_the_run_without_switches_and_the_chart_has_most_of_the_
 def test_no_words_of_memory_meet_the_peak_or_each_other(opened, viewport):
     """The words "other activations" hid the peak, and the cursor struck the last letter of "peak 247k"."""
     page = opened("memory", viewport=viewport).page
-    boxes, peak = (page.locator(f"svg.mg-chart {part}").evaluate_all(BOXES) for part in ("text", ".mg-top"))
+    boxes, peak = (page.locator(f"svg.mg-chart {part}").evaluate_all(BOXES) for part in ("text", ".mg-crest"))
     x, y = peak[0]["x"], peak[0]["y"]
     assert not [b for b in boxes if b["x"] < x < b["x"] + b["width"] and b["y"] < y < b["y"] + b["height"]]
     assert min(box["y"] for box in boxes) >= 0

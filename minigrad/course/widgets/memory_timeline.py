@@ -399,7 +399,7 @@ def outline(way: Any, name: Any, run: Sequence[Moment], entries: Sequence[Moment
     most, path = max(totals), stairs(ends, [y.at(total) for total in totals])
     line = f"M{ends[totals.index(most)]:.0f},{y.at(most):.1f}H{x.end + COLUMN + 22}"
     words = f"{size(most)} ({change(most, max(entry.total for entry in entries))})"
-    drawn = f'<path class="mg-other" d="{path}"/><path class="mg-other mg-level" d="{line}"/>'
+    drawn = f'<path class="mg-other" d="{path}"/><path class="mg-other mg-reach" d="{line}"/>'
     return drawn, [(y.at(most), 2, words, way.apart(name).split(", "))]
 
 
@@ -413,7 +413,7 @@ def draw_peak(
     edges, is_wide = [y.at(total) for total in accumulate(peak.live, initial=0)], left > WIDE
     top = min([edges[-1], *(each[0] - 0.1 for each in labels if edges[-1] - each[0] < 60)])  # above a label nearby
     labels = [*labels, (top, -1, size(peak.total), ["peak"])]
-    yield f'<path class="mg-rule mg-top" d="M{at:.0f},{edges[-1]:.0f}H{left}"/>'
+    yield f'<path class="mg-rule mg-crest" d="M{at:.0f},{edges[-1]:.0f}H{left}"/>'
     for i, name in names_of(entries).items():
         low, high = edges[i : i + 2]
         yield f'<path class="mg-area mg-s{i}" d="M{left},{low:.1f}h16V{high:.1f}h-16z"/>'
@@ -428,7 +428,7 @@ def draw_peak(
         place = "" if is_inline else f' x="{start}" dy="13"'
         yield f'<text{look} x="{start}" y="{height:.1f}"><tspan class="mg-name">{words}</tspan>'
         yield "".join(f" <tspan{place}>{escape(each)}</tspan>" for each in lines) + "</text>"
-        lead = f'<path class="mg-lead mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
+        lead = f'<path class="mg-leader mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
         yield lead * (not is_whole)
 
 
