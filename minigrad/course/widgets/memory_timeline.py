@@ -368,10 +368,7 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
 
 
 def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], way: Any, other: Run, end: int) -> str:
-    """The areas of the consumers, the peak as a column beside them, the outline of `other`, and the phases.
-
-    The axis has room for all `peaks`.
-    """
+    """The areas of the consumers, the peak as a column, the outline of `other`, and the phases; with room for `peaks`."""
     most, peak = max(peaks), max(entries, key=lambda entry: entry.total)
     words = f" (one axis for {len(peaks)} runs: the largest has {size(most)})" * (most > 1.1 * peak.total)
     y = upwards(0, most * SPACE, "memory in use" + words, words=size)
@@ -419,17 +416,27 @@ def draw_peak(
         yield f'<path class="mg-area mg-s{i}" d="M{left},{low:.1f}h16V{high:.1f}h-16z"/>'
         if max(entry.live[i] for entry in entries) >= THIN * peak.total:
             labels.append(((low + high) / 2, i, size(peak.live[i]), [SHORT.get(name, name)]))
-    lowest = BOTTOM + 4.0
-    for middle, series, words, lines in sorted(labels, reverse=True):
-        is_whole, is_inline = series < 0, series < 0 or (is_wide and lines[0] in NAMES)
-        height = min(middle + (-9 if is_whole else 4), lowest - 13 * len(lines) * (not is_inline))
-        lowest, start = height - (24 if is_whole else 16), left if is_whole else left + 26
-        look = ' class="mg-peak"' * is_whole
-        place = "" if is_inline else f' x="{start}" dy="13"'
+    for height, below, middle, series, words, lines in place_labels(labels, is_wide):
+        look, start = ("", left + 26) if series >= 0 else (' class="mg-peak"', left)
+        place = f' x="{start}" dy="13"' * bool(below)
         yield f'<text{look} x="{start}" y="{height:.1f}"><tspan class="mg-name">{words}</tspan>'
         yield "".join(f" <tspan{place}>{escape(each)}</tspan>" for each in lines) + "</text>"
-        lead = f'<path class="mg-leader mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
-        yield lead * (not is_whole)
+        leader = f'<path class="mg-leader mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
+        yield leader * (series >= 0)
+
+
+def place_labels(labels: Sequence[Any], is_wide: bool) -> list[Any]:
+    """The labels of a column, each with its height and that of the lines below it, so that none covers another."""
+    rows, lowest, highest = list[Any](), BOTTOM + 4.0, 21.0
+    for label in sorted(labels, reverse=True):  # from the bottom up, and then from the top down, where room ends
+        middle, series, _, lines = label
+        below = 0 if series < 0 or (is_wide and lines[0] in NAMES) else 13 * len(lines)
+        rows.append([min(middle + (4 if series >= 0 else -9), lowest - below), below, *label])
+        lowest = rows[-1][0] - (16 if series >= 0 else 24)
+    for row in reversed(rows):
+        row[0] = max(row[0], highest)
+        highest = row[0] + row[1] + 16
+    return rows
 
 
 def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
