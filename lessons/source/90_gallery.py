@@ -192,7 +192,8 @@ widgets.Precision(deep, squared_error, mg.ones(16, 8), mg.zeros(16, 1))
 # %% [markdown]
 # ## A network in stages, and gradients in a ring
 #
-# The first shows who waits in a pipeline (lesson 23), the second how a ring adds up gradients (lesson 22).
+# The first shows who waits in a pipeline, and what GPipe and 1F1B keep (lesson 23), the second how a ring adds up
+# gradients (lesson 22).
 
 # %%
 widgets.Pipeline()

@@ -101,9 +101,9 @@ def compact(x: float) -> str:
 # -- the picture ------------------------------------------------------------------------------------------
 
 
-def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below: int = 0) -> str:
-    """A chart of axes and SVG parts, with `below` pixels of space for a legend under it, as wide as its x axis."""
-    right, wide = x.end, x.end + WIDTH - RIGHT
+def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, beside: float = WIDTH - RIGHT) -> str:
+    """A chart of axes and SVG parts, with `beside` pixels of space to the right of its x axis."""
+    right, wide = x.end, x.end + beside
     lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{right}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
     for tick in x.ticks:  # the label of the last tick must not cross the edge
@@ -112,7 +112,7 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below
     lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
     names = [text("mg-dim", 4, 14, y.label), text("mg-number mg-dim", right, height - 8, x.label)]
     rule = f'<path class="mg-rule" d="M{LEFT},{TOP}V{BOTTOM}H{right}"/>'
-    return picture(title, wide, height + below, [*lines, *words, *names, *parts, rule])
+    return picture(title, wide, height, [*lines, *words, *names, *parts, rule])
 
 
 def picture(title: str, width: float, height: float, parts: Iterable[str], look: str = "mg-chart") -> str:
@@ -178,17 +178,6 @@ def stairs(ends: Sequence[float], tops: Sequence[float]) -> str:
         k += len([*same])
         path += f"V{top:.4g}H{ends[k]:.4g}"
     return path
-
-
-def legend(names: dict[int, str], letters: str, top: int) -> tuple[list[str], int]:
-    """A legend of series with a letter each, in rows from `top` down, and its height in pixels."""
-    parts, x, y = [], 4.0, top
-    for series, name in names.items():
-        wide = 32 + text_width(name, 12)
-        x, y = (4.0, y + 20) if x > 4 and x + wide > WIDTH else (x, y)
-        parts += [sample(series, x, y, letters[series]), text("mg-dim", x + 23, y + 12, name)]
-        x += wide
-    return ['<g class="mg-legend">', *parts, "</g>"], y + 20 - top
 
 
 def sample(series: int, x: float, y: float, letter: str = "", width: float = 18) -> str:

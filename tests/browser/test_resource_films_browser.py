@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedule
-from minigrad.course.widgets.memory_timeline import WIDE
+from minigrad.course.widgets.memory_timeline import WIDE, change, size
 from minigrad.course.widgets.precision import power
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH, compact
 from minigrad.draw.words import took
@@ -118,35 +118,32 @@ def test_the_areas_of_memory_are_as_high_as_the_bytes_are_many(opened, films):
 
 
 def test_memory_outlines_the_run_without_switches_and_the_chart_has_most_of_the_width(opened, films):
-    """The chart had a third of the width, and nothing in it said what a switch changes."""
+    """The chart had a third of the width, and nothing in it said what a switch changes, or by how much."""
     page = opened("memory", viewport={"width": 1074, "height": 768}).page
     chart, *tables = (page.locator(part).bounding_box() for part in ("svg.mg-chart", ".mg-numbers", ".mg-runs"))
     assert chart["width"] >= 0.57 * 1050
     assert tables[0]["x"] == tables[1]["x"] > chart["x"] + chart["width"]
-    for chosen, other in ((), "whole batch, eager, checkpoints"), ((1, 1), "whole batch, eager"):
+    peaks = {str(way): peak for way, peak in films["memory"].peaks.items()}
+    plain, kept, both = "whole batch, eager", "whole batch, eager, checkpoints", "2 micro-batches, eager, checkpoints"
+    for chosen, other, words in ((), kept, "with checkpoints"), ((1, 1), plain, "no checkpoints whole batch"):
         choose(page, *chosen)
-        (peak,) = (peak for way, peak in films["memory"].peaks.items() if str(way) == other)
-        expect(page.locator(".mg-other + text")).to_have_text(f"{other}: peak {compact(peak)}")
+        than = change(peaks[other], peaks[both if chosen else plain])
+        expect(page.locator("svg text", has_text="%")).to_have_text(f"{size(peaks[other])} ({than}) {words}")
+        expect(page.locator(".mg-peak")).to_have_text(f"{size(peaks[both if chosen else plain])} peak")
 
 
-def test_memory_says_whose_bytes_the_reader_points_at(opened, films):
-    page, widget = opened("memory").page, films["memory"]
-    entries = next(iter(widget.runs.values()))
-    k = max(range(len(entries)), key=lambda k: entries[k].total)
-    line, chart = page.locator(".mg-who"), page.locator(".mg-chart").bounding_box()
-    scale = chart["width"] / (WIDE + WIDTH - RIGHT)
-    x = LEFT + (WIDE - LEFT) * (k + 0.5) / len(entries)
-    page.mouse.move(chart["x"] + scale * x, chart["y"] + scale * (BOTTOM - 2))
-
-    expect(line).to_contain_text(f"Moment {k}, parameters: {entries[k].live[0]:,} bytes = ")
-    expect(line).to_contain_text("of module Sequential.")
-    expect(page.locator("tr.mg-pointed th")).to_contain_text("parameters")
-    page.mouse.move(0, 0)
-    expect(page.locator(".mg-pointed")).to_have_count(0)
-    page.get_by_role("button", name="saved for backward").focus()
-    expect(line).to_contain_text("Moment 0, saved for backward: 0 bytes.")
-    page.keyboard.press("End")
-    expect(line).to_contain_text(f"Moment {len(entries) - 1}, saved for backward")
+@pytest.mark.parametrize("viewport", [{"width": 1074, "height": 768}, {"width": 420, "height": 800}])
+def test_no_words_of_memory_meet_the_peak_or_each_other(opened, viewport):
+    """The words "other activations" hid the peak, and the cursor struck the last letter of "peak 247k"."""
+    page = opened("memory", viewport=viewport).page
+    boxes, peak = (page.locator(f"svg.mg-chart {part}").evaluate_all(BOXES) for part in ("text", ".mg-crest"))
+    x, y = peak[0]["x"], peak[0]["y"]
+    assert not [b for b in boxes if b["x"] < x < b["x"] + b["width"] and b["y"] < y < b["y"] + b["height"]]
+    assert min(box["y"] for box in boxes) >= 0
+    for n, a in enumerate(boxes):
+        for b in boxes[:n]:
+            wide = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])
+            assert wide <= 1 or min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"]) <= 4, (a, b)
 
 
 @pytest.mark.parametrize("name", FILMS)

@@ -13,8 +13,9 @@ from math import cos, pi, sin
 import numpy as np
 
 from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, stepped
+from ...draw.charts import compact as compact_number
 from ...draw.charts import picture
-from ...draw.svg import STYLE, text
+from ...draw.svg import STYLE, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 from .stills import compact, state_after, still
@@ -22,7 +23,7 @@ from .widget import HERE
 
 WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "add up", "hand on", "done")
-HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 240  # pixels: half the height of a worker; sizes in the table
+HALF, LABEL, ROW, THIN, BAR = 27, 66, 32, 20, 220  # pixels: half the height of a worker; sizes in the table
 TANK = 9  # pixels: width of the gauge in a cell
 HUES = [f'color="{hue}"' for hue in ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9")]  # of chunks
 LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
@@ -67,30 +68,45 @@ class AllReduce(Film):
         return self.place_in_rows(drawn)
 
 
-def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:
-    """The sum of each chunk of each vector, the bytes of each chunk, and whether a chunk has several elements.
+def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], list[int]]:
+    """The sum of each chunk of each vector, the bytes of each chunk, and its elements if not all have one.
 
     Raises ValueError for vectors that cannot be cut into chunks."""
     n = len(gradients)
-    lengths = {len(vector) for vector in gradients}
-    if n not in WORKERS or len(lengths) != 1:
-        raise ValueError(f"gradients: expected 2 to 6 vectors of equal length, got {n} of lengths {sorted(lengths)}")
-    (length,) = lengths
+    found = {len(vector) for vector in gradients}
+    if n not in WORKERS or len(found) != 1:
+        raise ValueError(f"gradients: expected 2 to 6 vectors of equal length, got {n} of lengths {sorted(found)}")
+    (length,) = found
     if length < n:
         raise ValueError(f"each vector is cut into {n} chunks, one per worker, but has only {length} elements")
     vectors, chunks = [*map(np.asarray, gradients)], [parts(length, n, c) for c in range(n)]
     sums = [[float(vector[chunk].sum()) for chunk in chunks] for vector in vectors]
-    return np.array(sums), [vectors[0][chunk].nbytes for chunk in chunks], length > n
+    lengths = [len(vectors[0][chunk]) for chunk in chunks] * (length > n)
+    return np.array(sums), [vectors[0][chunk].nbytes for chunk in chunks], lengths
 
 
 @np.errstate(all="ignore")  # the widget shows NaN and infinity
-def reel(held: np.ndarray, sizes: list[int], is_summed: bool, algorithm: str) -> Reel:
+def reel(held: np.ndarray, sizes: list[int], lengths: list[int], algorithm: str) -> Reel:
     """The film of one run."""
     n = len(held)
     order = [i for i in (4, 0, 2, 3, 1, 5) if i < n] if algorithm == "halving" else range(n)  # partners are neighbours
     rounds, words = [*messages(ALL_REDUCE[algorithm], n, n)], [[*map(short, row)] for row in held]
-    panels = Panel("", network(rounds, order, words)), Panel("", holdings(rounds, words, sizes, is_summed))
-    return Reel(panels, list(cuts(held.copy(), sizes, algorithm, rounds, is_summed)))
+    sums = [*equations(held.copy(), algorithm)]
+    panels = Panel("", network(rounds, order, words, sums)), Panel("", holdings(rounds, words, sizes, lengths))
+    return Reel(panels, list(cuts(held.copy(), sizes, algorithm, rounds, bool(lengths))))
+
+
+def equations(held: np.ndarray, algorithm: str) -> Iterator[list[str]]:
+    """For each round, what each message does to its first chunk: 2200 + 2 → 2202, or the new number if it replaces."""
+    before = held.copy()
+    for sent in stepped(ALL_REDUCE[algorithm], [*held]):
+        words = list[str]()
+        for m in sent:
+            c, more = m.part.start or 0, " …" * (m.part.stop - m.part.start > 1)
+            adds = f"{short(before[m.source][c])} + {short(before[m.to][c])}".replace("+ −", "− ") * m.add
+            words.append(f"{adds}{' → ' * m.add}{short(held[m.to][c])}{more}")
+        before = held.copy()
+        yield words
 
 
 def short(x: float) -> str:
@@ -165,21 +181,20 @@ def glass(look: str, frame: tuple[float, ...], words: str, tank: float = 0) -> s
     """A frame with a gauge, `tank` pixels wide or as wide as the frame. At first the gauge is 1 / n full."""
     path = "M{0:g},{1:g}h{2:g}v{3:g}h-{2:g}z"
     around, inside = (path.format(*frame[:2], wide, frame[3]) for wide in (frame[2], tank or frame[2]))
-    return f'<g {look}><path d="{around}"/><path class="mg-glass" d="{inside}"/>{words}</g>'
+    return f'<g {look}><path d="{around}"/><path d="{inside}"/>{words}</g>'
 
 
-def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]]) -> str:
-    """The workers in this order around a ring, and the messages of each round."""
+def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]], sums: Sequence[Sequence[str]]) -> str:
+    """The workers in this order around a ring, and the messages of each round, which do `sums`."""
     n = len(order)
     step, angles = max(14, 64 // n), {worker: 2 * pi * k / n for k, worker in enumerate(order)}
     half = n * step / 2 + 7
-    at = [complex(240 + 190 * sin(angles[i]), 202 - 132 * cos(angles[i])) for i in range(n)]
+    at = [complex(245 + 192 * sin(angles[i]), 212 - 142 * cos(angles[i])) for i in range(n)]
     ways = {(m.source, m.to) for sent in rounds for m in sent}
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
     for r, sent in enumerate(rounds, 1):
-        arrows = (message(m, at, 10 * ((m.to, m.source) in ways)) for m in sent)
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(arrows)}</g>')
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{draw_round(sent, sums[r - 1], at, half, ways)}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
@@ -191,48 +206,67 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]])
         drawn.append(f'<text class="mg-sign" x="{places}" y="{y + 49:.0f}">{"".join(map(str, range(n)))}</text>')
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
     drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
-    return finish("Who sends what to whom", 480, 362, drawn, n)
+    return finish("Who sends what to whom", 490, 386, drawn, n)
 
 
-def message(m: Message, at: Sequence[complex], shift: float) -> str:
-    """An arrow between two boxes, `shift` pixels aside; the chunks that it carries; and a token that moves along it."""
+def draw_round(
+    sent: Sequence[Message], sums: Sequence[str], at: Sequence[complex], half: float, ways: set[tuple[int, int]]
+) -> str:
+    """The messages of a round: first the arrows, then the labels, which cover them."""
+    drawn = [message(m, at, half, 10 * ((m.to, m.source) in ways), does) for m, does in zip(sent, sums)]
+    return "".join(part for each in zip(*drawn) for part in each)
+
+
+def message(m: Message, at: Sequence[complex], half: float, shift: float, does: str) -> tuple[str, str]:
+    """An arrow between boxes, `shift` pixels aside; its chunks, and what they do; and a token that moves along it."""
     ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
     tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
-    words = f"{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
-    name, way, wide = tail + (0.38 if shift else 0.5) * (tip - tail), tail - tip, 6.2 * len(words) - 4
-    head = "L".join(xy(tip + 0.32 * way - ahead * each) for each in (9 + 6j, 0, 9 - 6j))
-    return (
-        f'<g {HUES[chunks[0]] * (len(chunks) == 1)}><path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
-        f'<path class="mg-cargo" d="M{xy(name - wide / 2)}h{wide:.0f}"/>'
-        f'<text x="{name.real:.0f}" y="{name.imag + 4:.0f}">{words}</text>'
-        f'<circle class="mg-token" cx="{tip.real:.0f}" cy="{tip.imag:.0f}" '
-        f'style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"/></g>'
-    )
+    edge = tip - ahead * (3 + min(half / max(abs(ahead.real), 1e-9), HALF / max(abs(ahead.imag), 1e-9)))
+    is_roomy, way = len(at) < 5, tail - tip  # else boxes are near each other
+    words = f"{'chunks ' * is_roomy}{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
+    wide = max(text_width(does, 12) - 12, 40) if is_roomy else 6.2 * len(words) - 4
+    name = tail + ((0.36 if is_roomy else 0.38) if shift else 0.5) * (tip - tail) + 0.9j * shift * ahead * is_roomy
+    head = "L".join(xy(edge - ahead * each) for each in (9 + 6j, 0, 9 - 6j))
+    middle, y, hue = round(name.real), round(name.imag), HUES[chunks[0]] * (len(chunks) == 1)
+    label = f'<text x="{middle}" y="{y - 4 if is_roomy else y + 4}">{words}</text>'
+    label += f'<text class="mg-name" x="{middle}" y="{y + 11}">{does}</text>' * is_roomy
+    thin = "" if is_roomy else " mg-thin"
+    label = f'<path class="mg-cargo{thin}" d="M{xy(name - wide / 2)}h{wide:.0f}"/>{label}'
+    place = f'cx="{tip.real:.0f}" cy="{tip.imag:.0f}" style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"'
+    arrow = f'<path {hue} class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
+    return arrow, f'<g {hue}>{label}<circle class="mg-token" {place}/></g>'
 
 
 def xy(z: complex) -> str:
     return f"{z.real:.0f},{z.imag:.0f}"
 
 
-def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int], is_summed: bool) -> str:
-    """What each worker holds of each chunk, a legend, and the bytes that each has sent."""
+def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int], lengths: Sequence[int]) -> str:
+    """What each worker holds of each chunk, a legend, and the bytes that each has sent.
+
+    lengths    how many elements a chunk's number is the sum of; empty if each is one element
+    """
     n, wide = len(held), min(86, 352 // len(held))
+    top = 38 if lengths else 22
     drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 12, f"chunk {c}") for c in range(n)]
-    drawn.append(text("mg-number mg-dim", LABEL - 8, 12, "the sum of" * is_summed))
-    drawn += [f'<path class="mg-bar" {HUES[c]} d="M{LABEL + c * wide + 2},18h{wide - 4}"/>' for c in range(n)]
+    for c, length in enumerate(lengths):
+        fits = f"{length:,} numbers" if 7 * len(f"{length:,} numbers") < wide else compact_number(length)
+        drawn.append(text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 27, fits))
+    drawn.append(text("mg-number mg-dim", LABEL - 8, 27, "sum of" * bool(lengths)))
+    drawn += [f'<path class="mg-bar" {HUES[c]} d="M{LABEL + c * wide + 2},{top - 4}h{wide - 4}"/>' for c in range(n)]
     for i, row in enumerate(held):
-        y = 22 + i * ROW
+        y = top + i * ROW
         drawn.append(text("mg-number", LABEL - 8, y + 18, f"worker {i}"))
         for c, words in enumerate(row):
-            label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide + TANK / 2, y + 18, words)
+            label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide + TANK / 2 - 2, y + 18, words)
             frame = LABEL + c * wide + 2, y, wide - 4, ROW - 4
             drawn.append(glass(f'{HUES[c]} data-id="{part(i, c)}"', frame, label, TANK))
-    y = 32 + n * ROW
+    y = top + 10 + n * ROW
     for k, (look, words) in enumerate(LEGEND.items()):
         x = (4, 140, 216, 318)[k]
         drawn.append(glass(f'class="mg-{look}" data-id=""', (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words)))
     drawn += wire(rounds, sizes, y + 46)
-    return finish("What each worker holds, and has sent", LABEL + BAR + 184, y + 68 + n * THIN, drawn, n)
+    return finish("What each worker holds, and has sent", LABEL + BAR + 164, y + 74 + n * THIN + THIN, drawn, n)
 
 
 def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -> str:
@@ -240,16 +274,14 @@ def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -
 
 
 def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
-    """A bar for each worker: the bytes of each round. The outline: worker 0's bytes if it sent the sum to all."""
+    """A bar for each worker: the bytes of each round. Below: worker 0's bytes if it collected and sent all."""
     n = len(sizes)
     naive = sum(sizes) * (n - 1)
     sent = [[(r, m) for r, each in enumerate(rounds, 1) for m in each if m.source == i] for i in range(n)]
     most = max(sum(sum(sizes[m.part]) for _, m in row) for row in sent)
     scale, total = BAR / max(naive, most), sum(sum(sizes[m.part]) for each in rounds for m in each)
-    whole = f'<tspan class="mg-name" data-id="total">0 of {total:,} bytes sent</tspan>'
-    alone = f'<tspan class="mg-dim">; if worker 0 sent all: {naive:,}</tspan>' * (most < naive)
-    drawn = [f'<text class="mg-message" x="4" y="{top - 8}">Each sends ≤ {most:,} bytes{alone}</text>']
-    outline = f'<rect class="mg-naive" x="{LABEL}" y="{top}" width="{naive * scale:.1f}" height="16"/>'
+    rather = f'<tspan class="mg-dim">, not {naive:,}</tspan>' * (most < naive)
+    drawn = [f'<text class="mg-message" x="4" y="{top - 8}">Each sends ≤ {most:,} bytes{rather}</text>']
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
@@ -259,5 +291,9 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
             drawn.append(f'<path class="mg-sent" {hue} data-id="s{r}" d="M{x:.0f},{y + 8}h{size - 1:.1f}"/>')
             x += size
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
-    note = '<tspan class="mg-dim"> (dashed: if worker 0 sent all)</tspan>'
-    return [*drawn, outline, f'<text x="4" y="{top + n * THIN + 16}">{whole}{note}</text>']
+    y = top + n * THIN + 2
+    drawn.append(f'<rect class="mg-naive" x="{LABEL}" y="{y}" width="{naive * scale:.1f}" height="16"/>')
+    drawn.append(text("mg-number mg-dim", LABEL - 8, y + 13, "naive"))
+    drawn.append(text("mg-dim", LABEL + 6, y + 12, "if worker 0 sent all"))
+    drawn.append(text("", LABEL + BAR + 8, y + 13, f"{naive:,}"))
+    return [*drawn, f'<text class="mg-name" data-id="total" x="4" y="{y + 38}">0 of {total:,} bytes sent</text>']

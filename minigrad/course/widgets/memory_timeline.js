@@ -13,7 +13,6 @@
 //   plot     left, top and bottom of the plot, and the bytes at its top
 
 const PHASES = ["start", "forward", "backward", "update", "end"];
-const MARKS = "POIGSAWD*"; // of the consumers, as in the chart
 const FEW = 2; // makers of arrays that are named
 const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
 const bytes = (n) => n.toLocaleString("en-US");
@@ -32,10 +31,13 @@ function unpack(film) {
 }
 
 function decorate(f, n, root) {
-  const { live, plot: [left] } = f.film, svg = root.querySelector("svg.mg-chart"), right = rightOf(svg);
-  const x = left + (right - left) * (n + 0.5) / live.length;
+  const { live, plot: [left, top, bottom, most] } = f.film, svg = root.querySelector("svg.mg-chart"), right = rightOf(svg);
+  const x = left + (right - left) * (n + 0.5) / live.length, y = bottom - (bottom - top) / most * sum(live[n]);
   if (svg.querySelector("[data-series]:not([d])")) drawAreas(f.film, svg);
-  root.querySelector(".mg-cursor").style.transform = `translateX(${x}px)`;
+  const cursor = root.querySelector(".mg-cursor"), [line, ball] = cursor.children;
+  cursor.style.transform = `translateX(${x}px)`;
+  line.setAttribute("d", `M0,${y}V${bottom + 24}`);
+  ball.setAttribute("cy", y);
   const future = root.querySelector(".mg-future");
   future.setAttribute("x", x);
   future.setAttribute("width", right - x);
@@ -51,7 +53,7 @@ function decorate(f, n, root) {
   point(f, f.consumer, n);
 }
 
-const rightOf = (svg) => svg.viewBox.baseVal.width - 12; // the end of the plot
+const rightOf = (svg) => Number(svg.dataset.right ??= svg.querySelector(".mg-future").getAttribute("x")); // the end of the plot
 function drawAreas({ live, plot: [left, top, bottom, most] }, svg) {
   const wide = (rightOf(svg) - left) / live.length, high = (bottom - top) / most;
   for (const part of svg.querySelectorAll("[data-series]")) {
@@ -70,7 +72,7 @@ function numbersHTML({ film: { names, live } }) {
 }
 const swatch = (i) => `
   <svg class="mg-picture" width="18" height="14" viewBox="0 0 18 14" aria-hidden="true">
-    <path class="mg-area mg-s${i}" d="M0,-1h18v16h-18z"/><text class="mg-sign" x="9" y="11">${MARKS[i]}</text></svg>`;
+    <path class="mg-area mg-s${i}" d="M0,-1h18v16h-18z"/></svg>`;
 
 // The peak of each run: bars that choose it, in a row for each number of micro-batches.
 function runsHTML({ film: { runs, way } }) {

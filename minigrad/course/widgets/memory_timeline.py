@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from html import escape
 from importlib import import_module
 from itertools import accumulate, chain, groupby, pairwise
 from math import ceil, sqrt
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, stairs, upwards
+from ...draw.charts import BOTTOM, LEFT, TOP, WIDTH, Axis, across, area, chart, compact, stairs, upwards
 from ...draw.svg import text, text_width
 from ...engine.base.device import CPU
 from ...engine.base.spec import spec_of
@@ -46,6 +47,7 @@ from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
 from .film import ChartFilm, Choice, Cut, Panel, Reel
 from .recording import time_limit
+from .stills import compact as shorten_svg
 from .widget import javascript
 
 MICRO = (1, 2, 4)
@@ -53,9 +55,13 @@ PHASES = ("start", "forward", "backward", "update", "end")
 MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
-MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
+THIN = 0.025  # the share of a peak below which a part has no label
+BAND = {"forward": (0, "fwd", "saves"), "backward": (3, "back", "frees"), "update": (2, "", "update")}
+SHORT = {"compiler's workspace": "workspace", BEYOND[0]: "inside the op", BEYOND[1]: "Python's objects"}
+NAMES = {*CONSUMERS, *SHORT.values()}
 FEW = 2  # makers of arrays that are named
-WIDE = 590  # pixels: the right end of the axis, except on a phone
+WIDE, NARROW = 440, 262  # pixels: the right end of the axis, on a phone too
+COLUMN, BESIDE = 14, 222  # pixels: from the axis to the column of the peak, and to the right edge
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
 Run = tuple[Any, Sequence[Moment]]  # switches, and moments
@@ -76,6 +82,12 @@ class Switches(NamedTuple):
     def __str__(self) -> str:
         batch = "whole batch" if self.micro == 1 else f"{self.micro} micro-batches"
         return f"{batch}, {'planned' if self.planned else 'eager'}{', checkpoints' if self.checkpointing else ''}"
+
+    def apart(self, other: Switches) -> str:
+        """The settings of `other` that differ."""
+        checkpoints = "with checkpoints" if other.checkpointing else "no checkpoints"
+        words = checkpoints, "whole batch", "planned" if other.planned else "eager"
+        return ", ".join(word for word, a, b in zip(words, self, other) if a != b)
 
 
 class MemoryTimeline(ChartFilm):
@@ -140,8 +152,8 @@ class MemoryTimeline(ChartFilm):
         entries, peaks = self.runs[way], self.peaks
         names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
         axis = self.alike(way)
-        wide, narrow = (draw_timeline(entries, axis, self.reference_run(way), end, False) for end in (WIDE, RIGHT))
-        drawn = AREAS.sub(r"\1", wide + narrow.replace("mg-picture", "mg-picture mg-down", 1))
+        wide, narrow = (draw_timeline(entries, axis, way, self.reference_run(way), end) for end in (WIDE, NARROW))
+        drawn = AREAS.sub(r"\1", shorten_svg(wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)))
         panels = [Panel(POINT, drawn + WHO), Panel("The same in numbers", TABLES)]
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
@@ -178,14 +190,15 @@ class MemoryTimeline(ChartFilm):
     def text(self) -> str:
         """All steps in words; then the dashed outline; then, for the peak, the ops that made each consumer's arrays."""
         way = self.reference_run([*self.runs][self.number])[0]
-        dashed = [f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes."] * (len(self.runs) > 1)
+        than = change(self.peaks[way], self.peaks[[*self.runs][self.number]])
+        dashed = [f"Dashed: {way}, with a peak of {self.peaks[way]:,} bytes, {than}."] * (len(self.runs) > 1)
         return "\n".join([super().text, *dashed, *self.owners[self.number]])
 
     @property
     def svg(self) -> str:
-        """The chart of the chosen run, with a legend."""
+        """The chart of the chosen run."""
         way, entries = [*self.runs.items()][self.number]
-        drawn = draw_timeline(entries, self.alike(way), self.reference_run(way), WIDE, True)
+        drawn = draw_timeline(entries, self.alike(way), way, self.reference_run(way), WIDE)
         return self.place_in_rows([("", drawn)])
 
 
@@ -354,31 +367,76 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
     return [Cut(entry.phase, say) for entry, say in zip(entries, says)]
 
 
-def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], other: Run, end: int, has_legend: bool) -> str:
-    """The areas of the consumers, the outline of `other`, and the phases. The axis has room for all `peaks`."""
-    names, most, peak = names_of(entries), max(peaks), max(entry.total for entry in entries)
-    x, label = replace(across(0, len(entries), "moments of the run"), end=end), "live bytes"
-    if most > 1.1 * peak:
-        label += f" (one axis for {len(peaks)} runs: the largest has {compact(most)})"
-    y = upwards(0, most * SPACE, label, words=compact)
-    height = y.at(peak)
-    y = replace(y, marks=[tick for tick in y.ticks if abs(y.at(tick) - height + 4) > 22])
-    parts = [f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{end}"/>']
-    parts += areas(names, entries, x, y, outline(*other, entries, x, y) * (other[1] is not entries))
-    parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
-    parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP}V{BOTTOM}m0,24v16"/>')
-    held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
-    parts += strip(entries, x.at) + held
-    return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
+def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], way: Any, other: Run, end: int) -> str:
+    """The areas of the consumers, the peak as a column, the outline of `other`, the phases; with room for `peaks`."""
+    most, peak = max(peaks), max(entries, key=lambda entry: entry.total)
+    words = f" (one axis for {len(peaks)} runs: the largest has {size(most)})" * (most > 1.1 * peak.total)
+    y = upwards(0, most * SPACE, "memory in use" + words, words=size)
+    x = replace(across(0, len(entries), "", marks=[]), end=end)
+    ghost, labels = outline(way, *other, entries, x, y) if other[1] is not entries else ("", [])
+    parts = [*areas(entries, x, y, ghost), *strip(entries, x)]
+    parts += draw_peak(entries, peak, x.at(entries.index(peak) + 0.5), end + COLUMN, y, labels)
+    title, beside = f"Live bytes by consumer; peak {peak.total:,} bytes", BESIDE if end == WIDE else WIDTH - end
+    return chart(title, x, y, *parts, height=304, beside=beside)
 
 
-def outline(name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> list[str]:
-    """The total of another run as a dashed line with its name, on the moments of this run."""
-    ends = [x.at(k) for k in align(run, entries)]
-    path = stairs(ends, [y.at(moment.total) for moment in run])
-    words = f"{name}: peak {compact(max(moment.total for moment in run))}"
-    sample = f"M{x.end - text_width(words, 12) - 28:.0f},{TOP - 8}h24"
-    return [f'<path class="mg-other" d="{sample}{path}"/>', text("mg-number", x.end, TOP - 4, words)]
+def size(nbytes: float) -> str:
+    """A number of bytes in a few characters: 12 kB."""
+    words = compact(nbytes)
+    return f"{words} B" if words[-1].isdigit() else f"{words[:-1]} {words[-1]}B"
+
+
+def change(new: int, old: int) -> str:
+    return f"{round(100 * (new / old - 1)):+} %".replace("-", "−")
+
+
+def outline(way: Any, name: Any, run: Sequence[Moment], entries: Sequence[Moment], x: Axis, y: Axis) -> Any:
+    """The total of another run as a dashed line, on the moments of this run; its peak as a line, and a label for it."""
+    ends, totals = [x.at(k) for k in align(run, entries)], [moment.total for moment in run]
+    most, path = max(totals), stairs(ends, [y.at(total) for total in totals])
+    line = f"M{ends[totals.index(most)]:.0f},{y.at(most):.1f}H{x.end + COLUMN + 22}"
+    words = f"{size(most)} ({change(most, max(entry.total for entry in entries))})"
+    drawn = f'<path class="mg-other" d="{path}"/><path class="mg-other mg-reach" d="{line}"/>'
+    return drawn, [(y.at(most), 2, words, way.apart(name).split(", "))]
+
+
+def draw_peak(
+    entries: Sequence[Moment], peak: Moment, at: float, left: int, y: Axis, labels: Sequence[Any]
+) -> Iterator[str]:
+    """The peak as a column, with the size and the name of each consumer that is ever thick enough, and the whole above.
+
+    labels    more labels: where, a series, words, and lines below them
+    """
+    edges, is_wide = [y.at(total) for total in accumulate(peak.live, initial=0)], left > WIDE
+    top = min([edges[-1], *(each[0] - 0.1 for each in labels if edges[-1] - each[0] < 60)])  # above a label nearby
+    labels = [*labels, (top, -1, size(peak.total), ["peak"])]
+    yield f'<path class="mg-rule mg-crest" d="M{at:.0f},{edges[-1]:.0f}H{left}"/>'
+    for i, name in names_of(entries).items():
+        low, high = edges[i : i + 2]
+        yield f'<path class="mg-area mg-s{i}" d="M{left},{low:.1f}h16V{high:.1f}h-16z"/>'
+        if max(entry.live[i] for entry in entries) >= THIN * peak.total:
+            labels.append(((low + high) / 2, i, size(peak.live[i]), [SHORT.get(name, name)]))
+    for height, below, middle, series, words, lines in place_labels(labels, is_wide):
+        look, start = ("", left + 26) if series >= 0 else (' class="mg-peak"', left)
+        place = f' x="{start}" dy="13"' * bool(below)
+        yield f'<text{look} x="{start}" y="{height:.1f}"><tspan class="mg-name">{words}</tspan>'
+        yield "".join(f" <tspan{place}>{escape(each)}</tspan>" for each in lines) + "</text>"
+        leader = f'<path class="mg-leader mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
+        yield leader * (series >= 0)
+
+
+def place_labels(labels: Sequence[Any], is_wide: bool) -> list[Any]:
+    """The labels of a column, each with its height and that of the lines below it, so that none covers another."""
+    rows, lowest, highest = list[Any](), BOTTOM + 4.0, 21.0
+    for label in sorted(labels, reverse=True):  # from the bottom up, and then from the top down, where room ends
+        middle, series, _, lines = label
+        below = 0 if series < 0 or (is_wide and lines[0] in NAMES) else 13 * len(lines)
+        rows.append([min(middle + (4 if series >= 0 else -9), lowest - below), below, *label])
+        lowest = rows[-1][0] - (16 if series >= 0 else 24)
+    for row in reversed(rows):
+        row[0] = max(row[0], highest)
+        highest = row[0] + row[1] + 16
+    return rows
 
 
 def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
@@ -395,40 +453,47 @@ def align(run: Sequence[Moment], entries: Sequence[Moment]) -> list[float]:
     return np.interp([*range(len(run) + 1)], theirs, ours).tolist()
 
 
-def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis, ghost: Sequence[str]) -> Iterator[str]:
+def areas(entries: Sequence[Moment], x: Axis, y: Axis, ghost: str) -> Iterator[str]:
     """The area of each consumer, from the top down: each covers the lower part of the one before; then names in it."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
     ends, labels = [x.at(k) for k in range(len(entries) + 1)], list[str]()
-    for i, name in reversed(names.items()):
+    for i, name in reversed(names_of(entries).items()):
         yield area(i, ends, [edge[i + 1] for edge in edges])
-        start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
-        room = x.at(end) - x.at(start)
-        words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
-        if room >= 14:
-            labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
+        start, end, top, bottom = find_room([(edge[i + 1], edge[i]) for edge in edges])
+        split = name.replace(" for ", " for\n").split("\n") if bottom - top > 32 else [name]
+        spellings = [name], split, [name.removesuffix(" for backward")]
+        fits = (each for each in spellings if max(text_width(w, 12) for w in each) < x.at(end) - x.at(start))
+        if lines := next(fits, []):
+            baseline = max((top + bottom) / 2 + 4, bottom - 10) - 13 * (len(lines) - 1)
+            middle = (x.at(start) + x.at(end)) / 2
+            labels += [text("mg-sign mg-halo", middle, baseline + 13 * k, line) for k, line in enumerate(lines)]
     yield f'<rect class="mg-future" x="{x.end}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
-    yield from [*ghost, *labels]
+    yield from [ghost, '<g class="mg-cursor" opacity="0"><path/><circle r="5"/></g>', *labels]
 
 
-def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
-    """The longest stretch with room for a line of text between the tops and bottoms: its start, its end, its middle."""
-    found = [(0, 0, 0.0)]
+def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float, float]:
+    """The largest rectangle between the tops and bottoms that is high enough for text: start, end, top and bottom."""
+    found, most = (0, 0, 0.0, 0.0), 0.0
     for start, (top, bottom) in enumerate(gaps):
         for end in range(start, len(gaps)):
             top, bottom = max(top, gaps[end][0]), min(bottom, gaps[end][1])
             if bottom - top < 15:
                 break
-            found.append((start, end + 1, (top + bottom) / 2))
-    return max(found, key=lambda each: each[1] - each[0])
+            room = float(end + 1 - start) ** 1.5 * (bottom - top)  # rather wide than high
+            if room > most:
+                found, most = (start, end + 1, top, bottom), room
+    return found
 
 
-def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
-    """The phases of the run as boxes below the axis, named where there is room."""
-    parts, k = [], 0
+def strip(entries: Sequence[Moment], x: Axis) -> Iterator[str]:
+    """The phases of the run as boxes below the axis, and below these what they do with memory."""
+    k, last = 0, float(LEFT)
     for phase, group in groupby(entries, lambda entry: entry.phase):
-        n = len(list(group))
-        left, right = at(k), at(k + n)
-        k += n
-        word = phase if right - left > 7 * len(phase) else ""
-        parts.append(sample({"forward": 8, "backward": 6}.get(phase, 2), left, BOTTOM + 24, word, right - left))
-    return parts
+        left, right = x.at(k), x.at(k := k + len([*group]))
+        look, short, below = BAND.get(phase, (2, "", ""))
+        word = next((w for w in (phase, short, short[:1]) if text_width(w, 13) < right - left), "")
+        yield f'<g class="mg-s{look}"><path class="mg-band" d="M{left:.1f},{BOTTOM + 6}H{right:.1f}v18H{left:.1f}z"/>'
+        yield text("mg-sign", (left + right) / 2, BOTTOM + 19.5, word) * bool(word) + "</g>"
+        middle = min((left + right) / 2, x.end - 18)
+        if below and middle - last > 38 and (right - left > 66 or phase == "update"):
+            yield text("mg-sign mg-dim", last := middle, BOTTOM + 40, below)

@@ -1,70 +1,81 @@
 """A network cut into stages, one per worker, and a batch cut into micro-batches that pass through the stages.
 
-The picture is a timeline: of a schedule (distributed/schedules.py), where backward takes twice as long as forward, or
+The picture is a timeline: of schedules (distributed/schedules.py), where backward takes twice as long as forward, or
 of a measured run. A stage idles while the first micro-batch is on its way to it, and while the last one is on its way
-back: that is the bubble, drawn hatched and counted. It is the same for GPipe and 1F1B, but 1F1B keeps fewer
-micro-batches' activations at a time.
+back: that is the bubble, drawn hatched and counted. It is the same for GPipe and 1F1B, which are drawn on one axis, but
+1F1B keeps fewer micro-batches' activations at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
+from math import inf
 
 from ...distributed.schedules import Schedule, Step, Task, bubble, bubble_fraction, makespan, most_kept, schedule
-from ...draw.charts import picture, round_step
+from ...draw.charts import BETWEEN, picture, round_step
 from ...draw.svg import STYLE, text
 from ...draw.words import number, pluralize
-from .film import Choice, Cut, Film, Panel, Reel, combinations
+from .film import FIRST, Choice, Cut, Film, Panel, Reel, combinations
 from .stills import compact
 from .widget import HERE
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 720, 17  # pixels: the width of a run, which grows until a typical task has room for its label
-MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, STACK, RIGHT = 124, 30, 54, 18, 110  # pixels: row names, time labels, row, stack in it, counts
+WIDE, LETTERS = 890, 17  # pixels: the width of a run, which grows until a typical task has room for its label
+NAMES, TOP, ROW, BAR, STACK, HEAD = 78, 20, 38, 24, 11, 30  # pixels: names of rows, times, row, its two parts, heading
+Run = tuple[str, list[Task]]  # its name, and its tasks
 
 
 class Pipeline(Film):
     """A pipeline's run, task by task.
 
     run    a Schedule, or the tasks of minigrad.distributed's `Pipeline.measured()`, in seconds: the widget opens at the
-           last step. Without `run`, the reader chooses stages, micro-batches and schedule
+           last step. Without `run`, the reader chooses stages and micro-batches, and compares GPipe with 1F1B
     """
 
     looks = STYLE + (HERE / "pipeline.css").read_text(encoding="utf-8")
 
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
         if run is not None:
-            ran = (run.name, run.timeline()) if isinstance(run, Schedule) else ("measured", [*run], 1000, " ms")
-            super().__init__("A pipeline of stages", (), [reel(*ran)])
+            runs = [(run.name, run.timeline())] if isinstance(run, Schedule) else [("measured", in_ms(run))]
+            unit = "" if isinstance(run, Schedule) else " ms"
+            super().__init__("A pipeline of stages", (), [reel(runs, unit)])
             self.index = len(self.steps) - 1
             return
-        sizes = [Choice("stages", [*map(str, STAGES)]), Choice("micro-batches", [*map(str, MICRO)])]
-        choices = [*sizes, Choice("schedule", SCHEDULES)]
-        plans = [schedule(SCHEDULES[k], STAGES[s], MICRO[m]) for s, m, k in combinations(choices)]
-        super().__init__("A pipeline of stages", (), [reel(plan.name, plan.timeline()) for plan in plans], choices)
-        self.choice = [STAGES.index(4), MICRO.index(4), 0]
+        choices = [Choice("stages", [*map(str, STAGES)]), Choice("micro-batches", [*map(str, MICRO)])]
+        sizes = [(STAGES[s], MICRO[m]) for s, m in combinations(choices)]
+        reels = [reel([(name, schedule(name, *size).timeline()) for name in SCHEDULES]) for size in sizes]
+        super().__init__("A pipeline of stages", (), reels, choices)
+        self.choice = [STAGES.index(4), MICRO.index(8)]
+
+    @property
+    def svg(self) -> str:
+        """The names of the rows, and beside them the rows."""
+        drawn = self.place_in_rows([("", each) for each in FIRST.findall(self.film["panels"][0]["html"])])
+        return drawn.replace(f'<svg x="{NAMES + BETWEEN}"', f'<svg x="{NAMES}"')
 
 
-def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel:
-    """The film of one run.
+def in_ms(run: Sequence[Task]) -> list[Task]:
+    """Measured tasks in milliseconds from the first on."""
+    zero = min((task.start for task in run), default=0)
+    return [task._replace(start=(task.start - zero) * 1000, end=(task.end - zero) * 1000) for task in run]
 
-    scale, unit    the factor for displayed times, and their unit
-    """
-    if not tasks:
+
+def reel(runs: list[Run], unit: str = "") -> Reel:
+    """The film of some runs on one axis, with the unit of their times."""
+    if not all(tasks for _, tasks in runs):
         raise ValueError("Pipeline draws runs with at least one task, and this run has none")
-    zero = min(task.start for task in tasks)
-    tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
-    waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
-    return Reel([Panel("", timeline(name, tasks, waits, unit), wide=True)], list(cuts(name, tasks, waits, unit)))
+    return Reel([Panel("", timeline(runs, unit), wide=True)], list(cuts(runs, unit)))
 
 
-def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
-    """The times in which a worker has no task, as tasks of the kind "idle"."""
-    busy = sorted((task.start, task.end) for task in tasks if task.worker == worker)
-    for k, ((_, start), (end, _)) in enumerate(zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])):
-        if end - start > 1e-9:
-            yield Task(worker, Step("idle", k), start, end)
+def waits_of(tasks: Sequence[Task]) -> list[Task]:
+    """The times in which workers have no task, as tasks of the kind "idle"."""
+    found = list[Task]()
+    for worker in range(1 + max(task.worker for task in tasks)):
+        busy = sorted((task.start, task.end) for task in tasks if task.worker == worker)
+        pairs = zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])
+        found += [Task(worker, Step("idle", 0), end, start) for (_, end), (start, _) in pairs if start - end > 1e-9]
+    return found
 
 
 def rows_of(tasks: Sequence[Task]) -> list[str]:
@@ -72,8 +83,9 @@ def rows_of(tasks: Sequence[Task]) -> list[str]:
     return [f"{who} {i}" for i in range(1 + max(task.worker for task in tasks))]
 
 
-def name_of(task: Task) -> str:
-    return f"{task.step.kind[0]}{task.worker}-{task.step.microbatch}-{task.step.chunk}"
+def name_of(task: Task, r: int) -> str:
+    """The id of a task of run r."""
+    return f"{task.step.kind[0]}{task.worker}-{task.step.microbatch}-{task.step.chunk}{chr(97 + r)}"
 
 
 def label(task: Task, rows: Sequence[str]) -> str:
@@ -96,116 +108,131 @@ def most_by_worker(tasks: Sequence[Task]) -> list[int]:
     return [*map(most_kept, steps)] if any(task.step.kind == "backward" for task in tasks) else []
 
 
-def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
-    """The waiting time of one worker, or of all workers together."""
-    return number(sum(wait.end - wait.start for wait in waits if worker in (None, wait.worker)), 3)
+def share(tasks: Sequence[Task], time: float = inf) -> str:
+    """The part of all workers' time that is idle until `time`: 42.9 %."""
+    waits = sum(max(0, min(wait.end, time) - wait.start) for wait in waits_of(tasks))
+    return f"{number(100 * waits / makespan(tasks) / (1 + max(task.worker for task in tasks)), 3)} %"
 
 
-def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
-    return f"{time_in(waits, worker)} of {number(length, 3)}{unit}"
+def timeline(runs: Sequence[Run], unit: str) -> str:
+    """The rows of all runs on one axis, and a legend; in a picture of their own, which stays in view, their names."""
+    every = [task for _, tasks in runs for task in tasks]
+    length, durations = makespan(every), sorted(task.end - task.start for task in every)
+    wide = min(max(WIDE, LETTERS * length / (durations[len(every) // 4] or 1)), 3 * WIDE) if unit else WIDE
+    one, rows, most = wide / length, rows_of(every), max([1, *most_by_worker(every)])
+    tops = [TOP + HEAD + r * (HEAD + len(rows) * ROW) for r in range(len(runs))]
+    bottom = tops[-1] + len(rows) * ROW
+    lines = "".join(f"M0,{top + i * ROW - 1}h{wide:.0f}" for top in tops for i in range(len(rows)))
+    names = [f'<rect class="mg-paper" width="{NAMES}" height="{bottom}"/><path class="mg-lines" d="{lines}"/>']
+    names.append(text("mg-number mg-dim", NAMES - 8, 13, "time"))
+    parts, bars = list[str](), [f'<path class="mg-lines" d="{lines}"/>', *draw_times(length, one, unit)]
+    for r, ((name, tasks), top) in enumerate(zip(runs, tops)):
+        names += draw_names(r, name, tasks, rows, top)
+        parts += draw_stacks(tasks, one, top, STACK / most)
+        parts += [draw_bar("", "idle", t, "", one, top) for t in waits_of(tasks)]
+        bars += [draw_bar(name_of(t, r), t.step.kind, t, label(t, rows), one, top) for t in tasks]
+    covers = [f'<rect class="mg-cover" data-id="t{start:g}" x="{start * one:.0f}"/>' for start in starts_of(every)]
+    bars += legend(bottom + 8, describe_sizes(every, rows), bool(most_by_worker(every)))
+    title = f"{' and '.join(name for name, _ in runs)}: who does what, and when"
+    drawn = picture("", NAMES, bottom + 34, names, "mg-pipe mg-names")
+    return compact(drawn + picture(title, wide + 2, bottom + 34, [*parts, *covers, *bars], "mg-pipe"))
 
 
-def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
-    """A row for each worker, in which its waits are hatched, with counts at its end; and a legend."""
-    rows, length = rows_of(tasks), makespan(tasks)
-    typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
-    wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
+def starts_of(tasks: Sequence[Task]) -> list[float]:
+    return sorted({task.start for task in tasks})
+
+
+def draw_times(length: float, one: float, unit: str) -> list[str]:
     tick = round_step(length / 20) if unit else round_step(max(1, length / 25))
-    one, below = wide / length, TOP + len(rows) * ROW
-    ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
-    lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    stacks = draw_stacks(tasks, one)
-    parts = [*stacks, *draw_waits(tasks, waits, one, below - TOP)]
-    parts += [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
-    times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
-    parts.append(f'<g class="mg-times">{"".join(times)}</g>')
-    parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
+    times = [n * tick for n in range(int(length / tick) + (length % tick > 0))]
+    return [text("mg-sign mg-dim", time * one + (5 if unit else one / 2), 13, f"{time:g}") for time in times]
+
+
+def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: float) -> Iterator[str]:
+    """The heading of a run, with its bubble and what it keeps; and the names of its rows."""
+    most = most_by_worker(tasks)
+    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks)}</tspan> idle'
+    yield f'<text x="4" y="{top - 10}"><tspan class="mg-name">{escape(name)}</tspan>{idle}'
+    yield f'<tspan class="mg-big" dx="20">≤ {max(most)}</tspan> activations kept</text>' if most else "</text>"
     for i, row in enumerate(rows):
-        y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
-        parts.append(text("mg-number", LABEL - 8, y, row))
-        parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    for t in tasks:
-        x, y = LABEL + t.start * one, TOP + t.worker * ROW
-        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
-    for k, (look, meaning) in enumerate(MEANINGS.items()):
-        parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
-        parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
-    parts.append(text("mg-name", 4, below + 28, name))
-    units = "number = micro-batch" + ", stack = activations kept" * bool(stacks)
-    parts.append(text("mg-dim", LABEL, below + 60, units))
-    total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
-    parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and stacks != [])
-    parts.append(text("mg-dim mg-sizes", LABEL, below + 90, describe_sizes(tasks, rows) + twice))
-    title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
-    return compact(picture(title, LABEL + wide + RIGHT, below + 100, parts, look))
+        yield text("mg-number", NAMES - 8, top + i * ROW + 16, row)
+    for i, n in enumerate(most):
+        yield text("mg-number mg-dim mg-keeps", NAMES - 8, top + i * ROW + 33, f"keeps ≤ {n}")
 
 
-def draw_stacks(tasks: Sequence[Task], one: float) -> list[str]:
-    """The activations of each worker; none if no task keeps any."""
-    workers = [[t for t in tasks if t.worker == i] for i in range(len(most_by_worker(tasks)))]
-    return [draw_kept_activations(mine, one, TOP + i * ROW + 32 + STACK) for i, mine in enumerate(workers)]
+def legend(y: float, sizes: str, keeps: bool) -> Iterator[str]:
+    """What the boxes mean; the last sample is the stack of activations."""
+    words = {"forward": "forward of micro-batch 0", "backward": "backward", "idle": "idle: the bubble"}
+    for x, (look, meaning) in zip((0, 210, 320), words.items()):
+        yield draw_bar("", look, Task(0, Step(look, 0), x, x + 30), "0" * (look != "idle"), 1, y)
+        yield text("mg-dim", x + 36, y + 16, meaning)
+    if keeps:
+        yield f'<path class="mg-stack" d="M480,{y + 20}v-5h10v-5h10v-5h10v15z"/>'
+        yield text("mg-dim", 516, y + 16, "activations kept")
+    yield text("mg-number mg-dim mg-sizes", WIDE, y + 16, sizes)
 
 
-def draw_waits(tasks: Sequence[Task], waits: Sequence[Task], one: float, high: float) -> Iterator[str]:
-    """The waits; and for each moment when a task begins, a rectangle that covers all later waits and stacks."""
-    for t in waits:
-        yield draw_bar("", "idle", LABEL + t.start * one, TOP + t.worker * ROW, (t.end - t.start) * one, "")
-    for start in sorted({task.start for task in tasks}):
-        place = f'x="{LABEL + start * one:.0f}" y="{TOP}" width="{(makespan(tasks) - start) * one:.0f}" height="{high}"'
-        yield f'<rect class="mg-cover" data-id="t{start:g}" {place}/>'
+def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> Iterator[str]:
+    """Each worker's activations over time, as a stack: they are kept from a forward to its backward.
+
+    each    pixels: the height of one
+    """
+    for i in range(len(most_by_worker(tasks))):
+        mine, path, n, y = [t for t in tasks if t.worker == i], "", 0, top + i * ROW + BAR + 1 + STACK
+        for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in mine):
+            n += change
+            path += f"H{time * one:.0f}V{y - n * each:.1f}"
+        yield f'<path class="mg-stack" d="M0,{y}{path}z"/>'
 
 
-def draw_kept_activations(tasks: Sequence[Task], one: float, y: float) -> str:
-    """A worker's activations over time, as a stack above y: each is kept from its forward to its backward."""
-    path, n, most = "", 0, most_kept(task.step for task in tasks)
-    for time, change in sorted((t.start, 1) if t.step.kind == "forward" else (t.end, -1) for t in tasks):
-        n += change
-        path += f"H{LABEL + time * one:.0f}V{y - n * 2 * STACK / len(tasks):.1f}"
-    words = text("mg-number mg-dim mg-keeps", LABEL - 8, y - 1, f"keeps ≤ {most}")
-    return f'{words}<path class="mg-stack" d="M{LABEL},{y}{path}z"/>'
-
-
-def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
+def draw_bar(id: str, look: str, task: Task, words: str, one: float, top: float) -> str:
     """A task with its label, or a wait with its hatch."""
-    inside = text("mg-sign mg-value", x + wide / 2, y + 20, words)
-    if look.startswith("idle"):
-        inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 15:.0f},{y + 16}h{max(wide - 17, 0):.0f}"/>'
-    frame = f'<rect class="mg-frame" x="{x + 1:.1f}" y="{y + 1}" width="{max(wide - 2, 0.5):.1f}" height="30" rx="4"/>'
+    x, y, wide = task.start * one, top + task.worker * ROW, (task.end - task.start) * one
+    inside = text("mg-value", x + wide / 2, y + 17, words)
+    if look == "idle":
+        inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 11:.0f},{y + 12}h{max(wide - 13, 0):.0f}"/>'
+    size = f'width="{max(wide - 2, 0.5):.1f}" height="{BAR - 2}"'
+    frame = f'<rect class="mg-frame" x="{x + 1:.1f}" y="{y + 1}" {size}/>'
     return f'<g class="mg-box mg-{look}" data-id="{id}">{frame}{inside}</g>'
 
 
-def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator[Cut]:
+def cuts(runs: list[Run], unit: str) -> Iterator[Cut]:
     """A cut for each moment at which a task begins, then a summary."""
-    rows, length = rows_of(tasks), makespan(tasks)
+    every = [task for _, tasks in runs for task in tasks]
+    rows, length = rows_of(every), max(makespan(tasks) for _, tasks in runs)
     who, p = rows[0].split()[0], len(rows)
-    m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
+    m, v = 1 + max(task.step.microbatch for task in every), 1 + max(task.step.chunk for task in every)
     letters = " and a letter the chunk" if v > 1 else ""
-    twice = ", which takes twice as long" * bool(most_by_worker(tasks) and not unit)
-    say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"
-    looks, idle = {"outlined": [*map(name_of, tasks)], "hidden": ["all"]}, {f"idle {i}": "" for i in range(p)}
-    yield Cut("", f"{say} micro-batch{letters}.", text=idle, on=looks, hot={"now": ["t0"]})
-    for start in sorted({task.start for task in tasks}):
-        yield cut_at(start, tasks, waits, unit)
+    twice = ", which takes twice as long" * bool(most_by_worker(every) and not unit)
+    names = " and ".join(name for name, _ in runs)
+    say = f"{describe_sizes(every, rows)}, {names}. Blue is forward, dashed is backward{twice}; the number is the"
+    looks = {"outlined": [name_of(t, r) for r, (_, tasks) in enumerate(runs) for t in tasks]}
+    yield Cut("", f"{say} micro-batch{letters}.", text=counts(runs, -1), on=looks, hot={"now": ["t0"]})
+    for start in starts_of(every):
+        yield cut_at(start, runs, rows, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
-    share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
+    waits = f"{took}, of which a {who} waits for {number(100 * bubble(runs[0][1]), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
-    counts = {f"idle {i}": count(waits, i, length, unit) for i in range(p)}
-    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off={"hidden": ["all"]})
+    yield Cut("", f"{waits}; {ideal}.{describe_kept(runs, v > 1)}", text=counts(runs))
 
 
-def cut_at(start: float, tasks: list[Task], waits: list[Task], unit: str) -> Cut:
+def cut_at(start: float, runs: list[Run], rows: Sequence[str], unit: str) -> Cut:
     """The cut at `start`: the tasks that begin then, and the waits until then."""
-    rows, now = rows_of(tasks), [task for task in tasks if task.start == start]
-    past = [wait._replace(end=min(wait.end, start)) for wait in waits if wait.start < start]
-    does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)
-    texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in past if wait.end == start}
-    ids, say = [*map(name_of, now)], f"Time {number(start, 4)}{unit}: {does}."
-    return Cut("", say, text=texts, off={"outlined": ids}, hot={"hot": ids, "now": [f"t{start:g}"]})
+    say, ids = f"Time {number(start, 4)}{unit}.", list[str]()
+    for r, (name, tasks) in enumerate(runs):
+        now = [task for task in tasks if task.start == start]
+        words = [f"{rows[task.worker]} {task.step.kind} {label(task, rows)}" for task in now]
+        say += f" {name}: {', '.join(words) or 'nothing begins'}."
+        ids += [name_of(task, r) for task in now]
+    return Cut("", say, text=counts(runs, start), off={"outlined": ids}, hot={"hot": ids, "now": [f"t{start:g}"]})
 
 
-def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
+def counts(runs: list[Run], time: float = inf) -> dict[str, str]:
+    return {f"all{r}": share(tasks, time) for r, (_, tasks) in enumerate(runs)}
+
+
+def describe_kept(runs: list[Run], interleaved: bool) -> str:
     """A sentence on the most activations that each worker keeps; "" if no backward pass needs any."""
-    each = ", ".join(f"{row}: {most}" for row, most in zip(rows, most_by_worker(tasks)))
+    found = [f"{name}: {', '.join(map(str, most))}" for name, tasks in runs if (most := most_by_worker(tasks))]
     of = "micro-batches in a chunk" if interleaved else "micro-batches"
-    return f" The most {of} whose activations are kept: {each}." if each else ""
+    return f" The most {of} whose activations are kept, by stage: {'; '.join(found)}." if found else ""

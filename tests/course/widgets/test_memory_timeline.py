@@ -10,8 +10,8 @@ import pytest
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline
 from minigrad.course.widgets.memory_timeline import PHASES, Switches, align, run, segments
+from minigrad.course.widgets.memory_timeline import size as in_words
 from minigrad.course.widgets.recording import TooLong
-from minigrad.draw.charts import compact
 from minigrad.profiler.ledger import Ledger
 from tests.support.table import table
 
@@ -205,20 +205,25 @@ def test_an_array_has_the_op_and_the_line_that_made_it(widget):
 
 def test_the_picture_alone_says_whose_the_areas_are(widget):
     """A page without a kernel shows the picture and no table: in the dark nobody could tell the areas apart."""
-    legend = re.findall(r'class="mg-dim"[^>]*>([a-z ]+)</text>', widget.svg)
+    legend = re.findall("<tspan[^>]*>([a-z ]+)</tspan>", widget.svg)
+    peak = max(widget.runs[WAYS[0]], key=lambda entry: entry.total)
+    column = re.findall(r'class="mg-area mg-s(\d)" d="M454,([\d.]+)h16V([\d.]+)', widget.svg)
 
     assert repr(widget) == f"MemoryTimeline({len(widget.steps)} steps; Memory of 2 training steps)"
     assert "mg-area" in widget.svg
     assert {"parameters", "gradients", "saved for backward"} <= set(legend)
-    assert ">saved<" in widget.films[0]["panels"][0]["html"]
-    assert "mg-legend" not in widget.films[0]["panels"][0]["html"]  # the table is the legend
+    assert re.findall(r'"mg-peak"[^>]*><[^>]*>([^<]+)', widget.svg) == [in_words(peak.total)]
+    high = [float(low) - float(top) for _, low, top in column]
+    share = [peak.live[int(i)] / peak.total for i, *_ in column]
+    assert high == pytest.approx([each * sum(high) for each in share], abs=0.2)  # the peak, beside the plot
+    assert re.search(">saved( for backward| for)?<", widget.films[0]["panels"][0]["html"])
 
 
 def test_runs_with_the_same_memory_share_an_axis_and_it_says_so(widget):
     """The first run filled half of the chart: the axis also had to fit a planned run, which needs twice as much."""
     for film, (way, peak) in zip(widget.films, widget.peaks.items()):
         most = max(other for each, other in widget.peaks.items() if each.planned == way.planned)
-        words = f"one axis for 6 runs: the largest has {compact(most)}"
+        words = f"one axis for 6 runs: the largest has {in_words(most)}"
         assert (words in film["panels"][0]["html"]) == (1.1 * peak < most)
         assert film["plot"][-1] < 1.2 * most
 

@@ -70,7 +70,7 @@ def test_gradients_of_ones_own_are_cut_into_chunks():
 
     assert widget.steps[0]["say"].endswith("The number of a chunk is the sum of its elements.")
     assert "sum of its elements" not in AllReduce([[1, 2], [3, 4]]).text
-    assert ["the sum of<" in AllReduce(xs).svg for xs in ([[1, 2], [3, 4]], [[1, 2, 3], [3, 4, 5]])] == [False, True]
+    assert ["sum of<" in AllReduce(xs).svg for xs in ([[1, 2], [3, 4]], [[1, 2, 3], [3, 4, 5]])] == [False, True]
     assert words["w0c0"] == words["w1c0"] == "33"  # 1 + 2 + 10 + 20, as the algorithm cuts
     assert words["w0c1"] == words["w1c1"] == "132"
     numbers = re.findall("worker 0: .+; worker 1: .+", widget.text)
@@ -87,7 +87,7 @@ def test_the_bytes_on_the_wire_are_those_that_the_algorithm_sends(algorithm):
     assert [words.get(f"b{i}", "0") for i in range(4)] == [f"{size:,}" for size in sent]
     assert words["total"] == f"{sum(sent):,} of {sum(sent):,} bytes sent"
     assert f">Each sends ≤ {max(sent):,} bytes<" in film["panels"][1]["html"]
-    assert ">; if worker 0 sent all: 1,560<" in film["panels"][1]["html"]
+    assert film["panels"][1]["html"].count(", not 1,560<") == film["panels"][1]["html"].count(">1,560<") == 1
     assert film["panels"][1]["html"].count("mg-naive") == 1  # of worker 0: other bars ran over theirs
 
 
@@ -95,12 +95,28 @@ def rectangles(drawn: str, pattern: str) -> list[list[float]]:
     return [[*map(float, each)] for each in re.findall(pattern, drawn)]
 
 
+@pytest.mark.parametrize("algorithm", ALL_REDUCE)
+def test_an_arrow_tells_what_its_message_does_to_the_first_chunk(algorithm):
+    """It told the number of the chunk, and one had to look for the numbers in the table."""
+    film = played(4, algorithm)
+    drawn = film["panels"][0]["html"]
+    held = {f"w{i}c{c}": str((c + 1) * 10**i) for i in range(4) for c in range(4)}
+    for r, sent in enumerate(messages(ALL_REDUCE[algorithm], 4, 4), 1):
+        labels = re.findall("class='mg-name'[^>]*>([^<]+)", drawn.partition(f"data-id='r{r}'")[2])[: len(sent)]
+        after = held | film["steps"][r]["text"]
+        for m, label in zip(sent, labels, strict=True):
+            came, here = f"w{m.source}c{m.part.start or 0}", f"w{m.to}c{m.part.start or 0}"
+            equation = f"{held[came]} + {held[here]} → {after[here]}" if m.add else after[here]
+            assert label.removesuffix(" …") == equation
+        held = after
+
+
 def test_boxes_of_workers_cover_no_name_of_a_chunk():
     """With six workers, half of "chunk 3" was under a box."""
     for film in AllReduce().films:
         drawn = film["panels"][0]["html"]
         boxes = rectangles(drawn, "mg-worker' d='M(.+?),(.+?)h(.+?)v(.+?)H")
-        names = rectangles(drawn, "mg-cargo' d='M(.+?),(.+?)h(.+?)'")
+        names = rectangles(drawn, "mg-cargo[^']*' d='M(.+?),(.+?)h(.+?)'")
         assert names
         for x, y, wide in names:
             assert not [b for b in boxes if b[0] - wide < x < b[0] + b[2] and b[1] - 5 < y < b[1] + b[3] + 5], (x, y)
@@ -109,7 +125,7 @@ def test_boxes_of_workers_cover_no_name_of_a_chunk():
 def test_the_still_of_a_ring_shows_the_round_that_completes_a_chunk_for_each():
     still = AllReduce().svg
 
-    assert [still.count(f">{words}<") for words in ("Round 3 of 6", "24", "1111", "1110")] == [1, 4, 2, 2]
+    assert [still.count(f">{words}<") for words in ("Round 3 of 6", "24", "1110", "1110 + 1 → 1111")] == [1, 4, 2, 1]
     assert still.count("mg-round mg-on") == 1
 
 
@@ -124,19 +140,21 @@ def test_gradients_that_make_no_ring_are_refused(gradients, match):
 
 def test_each_choice_is_a_film_of_its_own():
     widget = Pipeline()
-    assert len(widget.films) == 3 * 4 * 2
-    widget.choice = [2, 2, 1]
+    assert len(widget.films) == 3 * 4
+    widget.choice = [2, 2]
 
     said = widget.steps[-1]["say"]
     assert said.startswith("21 units of time, of which a stage waits for 42.9 percent, the bubble")
-    assert said.endswith("kept: stage 0: 4, stage 1: 3, stage 2: 2, stage 3: 1.")
-    blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
-    assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [17, 17]  # with the legend
-    assert blocks.count(">9 of 21<") == 4
+    assert said.endswith("kept, by stage: GPipe: 4, 4, 4, 4; 1F1B: 4, 3, 2, 1.")
+    blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4))]["panels"][0]["html"]
+    assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [33, 33]  # with the legend
+    assert [blocks.count(f">{words}<") for words in ("42.9 %", "≤ 4", "keeps ≤ 4", "keeps ≤ 1")] == [2, 2, 5, 1]
     assert blocks.index("mg-stack") < blocks.index("mg-cover")  # which hides the future: the stacks were full at first
-    stacks = re.findall(r"mg-stack' d='M124,([\d.]+)([^']+)", blocks)
+    stacks = re.findall(r"mg-stack' d='M0,([\d.]+)([^']+)", blocks)
     highest = [(float(y) - min(map(float, re.findall(r"V([\d.]+)", path)))) / STACK for y, path in stacks]
-    assert highest == pytest.approx([1, 3 / 4, 2 / 4, 1 / 4], abs=0.05)  # 1F1B
+    assert highest == pytest.approx([1, 1, 1, 1, 1, 3 / 4, 2 / 4, 1 / 4], abs=0.05)  # GPipe, then 1F1B
+    assert widget.steps[5]["say"].startswith("Time 4. GPipe: stage 1 forward 3, stage 2 forward 2, ")
+    assert widget.steps[5]["say"].endswith("stage 3 forward 1. 1F1B: stage 3 backward 0.")
 
 
 def test_a_measured_run_is_drawn_as_it_ran():
@@ -147,30 +165,30 @@ def test_a_measured_run_is_drawn_as_it_ran():
     widget = Pipeline([Task(*task) for task in tasks])
 
     assert [step["say"] for step in widget.steps[1:-1]] == [
-        "Time 0 ms: stage 0 takes micro-batch 0 forward.", "Time 3 ms: stage 1 takes micro-batch 0 forward.",
-        "Time 5 ms: stage 1 takes micro-batch 0 backward.", "Time 10 ms: stage 0 takes micro-batch 0 backward.",
+        "Time 0 ms. measured: stage 0 forward 0.", "Time 3 ms. measured: stage 1 forward 0.",
+        "Time 5 ms. measured: stage 1 backward 0.", "Time 10 ms. measured: stage 0 backward 0.",
     ]  # fmt: skip
     assert widget.steps[-1]["say"] == (
         "15 ms, of which a stage waits for 53.3 percent, the bubble; (p − 1) / (m + p − 1) is 50 percent. The most "
-        "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."
+        "micro-batches whose activations are kept, by stage: measured: 1, 1."
     )
-    assert "16 of 30 ms idle: 53.3 %" in widget.svg
-    counts = [[last_words(widget.films[0]["steps"], n)[f"idle {i}"] for i in range(2)] for n in (3, 4)]
-    assert counts == [["3", "3"], ["8", "3"]]  # stage 0 still waits at 5 ms
+    assert ">53.3 %<" in widget.svg
+    counted = [last_words(widget.films[0]["steps"], n) for n in (3, 4)]
+    assert [words["all0"] for words in counted] == ["20 %", "36.7 %"]  # stage 0 still waits at 5 ms
     assert widget.index == len(widget.steps) - 1
 
 
 def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
     widget = Pipeline(schedule("1f1b", 2, 2, 2))
 
-    assert "worker 1 takes micro-batch 1a forward" in widget.text
+    assert "worker 1 forward 1a" in widget.text
     assert "p = 1 stage, m = 2 micro-batches" in Pipeline(schedule("GPipe", 1, 2)).text
     covers = [step["hot"]["now"] for step in Pipeline(schedule("1F1B", 4, 8)).steps[1:-1]]
     assert len({id for (id,) in covers}) == len(covers)
     with pytest.raises(ValueError, match="this run has none"):
         Pipeline([])
     assert "15 units of time, of which a worker waits for 20 percent" in widget.text
-    assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
+    assert "in a chunk whose activations are kept, by stage: interleaved 1F1B: 4, 3" in widget.text
     assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text
 
 
