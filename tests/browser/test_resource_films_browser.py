@@ -13,7 +13,7 @@ import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedule
 from minigrad.course.widgets.memory_timeline import WIDE, change, size
 from minigrad.course.widgets.precision import power
-from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH, compact
+from minigrad.draw.charts import BOTTOM, LEFT, TOP, WIDTH
 from minigrad.draw.words import took
 from minigrad.profiler.machine import Machine
 from tests.browser.conftest import press
