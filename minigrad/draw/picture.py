@@ -6,7 +6,7 @@ text, the SVG, the widgets. All numbers are already text, so every view shows th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -80,11 +80,13 @@ class Picture:
     """Boxes, inputs before users, and the arrows between them.
 
     ends    ids of the outputs; () if the last box is the only output
+    ranks   Graphviz's "min" or "max" → ids of boxes that are drawn first, or last
     """
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     ends: tuple[str, ...] = ()
+    ranks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     output = property(lambda self: self.outputs[-1])
 

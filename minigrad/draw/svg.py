@@ -195,14 +195,16 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
     from graphviz import Digraph
 
-    close = CLOSE if any(box.short for box in picture.boxes) else "0.45"
+    is_short = any(box.short for box in picture.boxes)
+    close, apart = CLOSE if is_short and direction == "TB" else "0.45", BESIDE["TB" if is_short else direction]
     between = "0.2" if any(room.values()) else close  # inches between ranks; labels come on top of it
-    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": between, "pad": "0.15"})
+    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": apart, "ranksep": between, "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
     graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
     for box in picture.boxes:
         width, height = sizes[box.id]
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
+    graph.body += [f"{{rank={rank}; {'; '.join(ids)}}}\n" for rank, ids in picture.ranks.items() if ids]
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
