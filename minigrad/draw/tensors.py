@@ -7,6 +7,7 @@ stay unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from .words import number
 
 FEW = 4  # elements; arrays of up to this size are shown in full
 BRIEF = 10  # characters on an arrow
+NEAR = 7  # characters of a rule that stand beside a heat map
 
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
@@ -136,6 +138,14 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
     is_constant = partial is None or ("…" not in spread(partial) and np.isfinite(partial).all())
+    words = re.split(r"\bg\b", rule.text) if rule.is_whole else ["", local]
+    around = (
+        ("Σ", "")
+        if rule.text.startswith("sum of g")
+        else ("f(", ")")
+        if len(words) != 2 or max(map(len, words)) > NEAR
+        else words
+    )
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
         slope="" if partial is None or partial.size > FEW else format_array(partial),
@@ -144,6 +154,7 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
         maps=(heat_of(gy), None if is_constant else heat_of(partial), heat_of(gx)),
+        around=(around[0].strip(), around[1].strip()),
     )  # fmt: skip
 
 

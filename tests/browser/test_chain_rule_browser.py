@@ -430,7 +430,7 @@ def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
     assert said[-1] == (5.5, "1 × 2 = 2")
     assert (1.7, "2 × 0.07065 = 0.1413") in said
     keys = rule.locator(".mg-legend text").all_text_contents()
-    assert keys[1:] == ["0", "≤ ⅛", "1", "≥ 16", "arriving gradient g, × slope, = passed on"]
+    assert keys[1:] == ["0", "≤ 1/16", "1", "≥ 16", "arriving gradient g, × slope, = passed on"]
     rule.locator("[data-view]").select_option("formulas")
     expect(rule.locator(".mg-legend text:visible").last).to_have_text("slope = formula")
     rule.locator("[data-view]").select_option("numbers")

@@ -27,6 +27,7 @@ function render({ model, el }) {
   });
   Object.assign(c, { root, restart });
   questions.listen(root);
+  for (const event of ["pointerover", "pointerleave", "focusin"]) root.addEventListener(event, ({ target }) => point(c, target.closest?.(CELLS)));
   for (const event of ["click", "keydown"]) root.querySelector(".mg-view").addEventListener(event, (happened) => choose(c, happened));
   const drags = root.querySelector(".mg-drags");
   drags.append("drag ", ...program.filter((node) => node.drags).map((node) => sliderOf(node, c.screen.nameOf(node.id))));
@@ -98,9 +99,19 @@ function inspect({ screen, inspected }, root) {
   const known = Object.entries(screen.heats[inspected] ?? {});
   region.replaceChildren(...known.map(([of, heat]) => {
     const term = made("span", { className: "mg-term" });
-    term.append(tableOf(heat), made("small", { textContent: `${of} of ${screen.nameOf(inspected)}` }));
+    const table = tableOf(heat);
+    table.dataset.of = of;
+    if (of === "grad") for (const entry of table.querySelectorAll("td")) entry.tabIndex = 0;
+    term.append(table, made("small", { textContent: `${of} of ${screen.nameOf(inspected)}` }));
     return term;
   }));
+}
+// The sentence gives way to the sum that a cell comes from, as long as the cell is pointed at.
+function point(c, cell) {
+  const say = c.root.querySelector(".mg-say"), sum = explain(c, cell);
+  if (sum && !c.said) c.said = say.textContent;
+  if (sum ?? c.said) say.textContent = sum ?? c.said;
+  if (!sum) c.said = null;
 }
 function choose(c, event) {
   const g = event.target.closest("g[role=button]");

@@ -39,6 +39,7 @@ class ChainStep:
     freed      boxes whose saved values this step frees
     slope      id of the box whose value is the local derivative; "" for none
     maps       arrow → heat maps in place of lines of its label in the view "numbers"
+    around     arrow → the rule's text before and after the heat map of what arrives
     held       the bytes saved for backward after the step, in words; "" if the engine frees nothing
     question   the question that may come before the step
 
@@ -62,6 +63,7 @@ class ChainStep:
     grad_heats: dict[str, Heat] = field(default_factory=dict)
     slope: str = ""
     maps: dict[str, tuple[Heat | None, ...]] = field(default_factory=dict)
+    around: dict[str, tuple[str, str]] = field(default_factory=dict)
     held: str = ""
     question: StepQuestion | None = None
 
@@ -191,12 +193,20 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
         parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
-        maps={arrow.id: share.maps}, slope=slope_box(picture, share),
+        maps={arrow.id: share.maps}, around={arrow.id: share.around}, slope=slope_box(picture, share),
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        numbers={arrow.id: "\n".join(wrap(line) for line, each in zip(share.lines, share.maps) if not each)},
+        numbers={arrow.id: "\n".join(map(wrap, lines_beside(share)))},
         formulas={arrow.id: "\n".join(map(wrap, formula.split("\n")))},
         freed=tuple(freed), question=share_question(picture, share),
     )  # fmt: skip
+
+
+def lines_beside(share: Share) -> list[str]:
+    """The lines that no heat map shows; the rule only if it does not fit around the heat map of what arrives."""
+    came, slope, passed = share.maps
+    is_around = came is not None and not any(each in ("Σ", "f(") for each in share.around)
+    shown = came is not None, slope is not None or is_around, passed is not None
+    return [line for line, is_shown in zip(share.lines, shown) if not is_shown]
 
 
 def slope_box(picture: Picture, share: Share) -> str:

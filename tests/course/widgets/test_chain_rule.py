@@ -389,7 +389,7 @@ def test_the_width_of_an_arrow_is_the_size_of_the_gradient_that_it_carried():
     numbers, flows = (played(rule, len(rule.steps))[slot] for slot in ("numbers", "flows"))
     widths = {label.split("= ")[1]: flows[arrow] for arrow, label in numbers.items()}
 
-    assert widths == {"1": 4.5, "8": 7.5, "100": 8.5, "0": 0, "0.01562": 1.5}
+    assert widths == {"1": 5.5, "8": 8.5, "100": 9.5, "0": 0, "0.01562": 1.5}
     assert 'mg-none mg-flows" style="--mg-carries: 0"' in rule.svg
     assert rule.svg.count('mg-flows" style="--mg-carries: 7.5"') == 1
 
