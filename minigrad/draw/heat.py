@@ -118,7 +118,8 @@ def draw_row(row: Sequence[tuple[str, Heat | str, float]], middle: float, bottom
         if isinstance(each, Heat):
             drawn += draw_heat(each, x, bottom - (height + each.height) / 2, of)
         else:
-            drawn += f'<text class="mg-between" x="{x + wide / 2:.2f}" y="{bottom - height / 2 + 4:.2f}">{escape(each)}</text>'
+            at = f'x="{x + wide / 2:.2f}" y="{bottom - height / 2 + 4:.2f}"'
+            drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
         x += wide
     return drawn
 

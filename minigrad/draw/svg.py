@@ -22,7 +22,8 @@ from .words import shorten
 
 ROW = 17  # height of a line of text, in pixels
 PAD = 8
-GAP = 6  # around a heat map
+GAP = 4  # around a heat map
+NARROW = 14  # height of the word above a heat map
 ZERO = {"LR": 7.4, "TB": 6.4}  # pixels of estimated text that a zero has room for
 LINE = 14.4  # height of a line of a label in Graphviz
 LIFT = 3  # pixels between a label and the band of a gradient
@@ -160,7 +161,7 @@ def without_numbers(picture: Picture) -> Picture:
 
 def draw_legend(picture: Picture, left: float, top: float, width: float) -> tuple[str, int]:
     """The keys of a picture with gradients on its arrows, and their height."""
-    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 740)
+    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 740) + (width > 960)
     if any(any(arrow.maps) for arrow in picture.arrows):
         keys = [LEGEND[0], LEGEND[4], LEGEND[2]]
     drawn = "".join(
@@ -227,22 +228,23 @@ def size(box: Box) -> tuple[float, float]:
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
     rows = 1 + bool(box.spec)
     if heats(box):
-        tall = sum(column_height(number, each) for _, _, number, each in columns(box))
-        return chip_width(box) + max(*texts, *(wide for _, wide, *_ in columns(box))) + 2 * PAD, rows * ROW + PAD + tall
+        wide, tall = max(each[2] for each in columns(box)), sum(each[3] for each in columns(box))
+        return chip_width(box) + max(*texts, wide) + 2 * PAD, rows * ROW + PAD + tall
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     texts += [max(LABEL, text_width(words, 12) + 4) + text_width(part, 12) for words, _, part in summands(box)]
     rows += bool(box.value) + len(box.parts) + bool(box.grad)
     return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
 
 
-def columns(box: Box) -> list[tuple[str, float, str, heat.Heat | None]]:
-    """What a box with heat maps shows of its value, and of its gradient: a label, the width, the number, the map."""
-    grad = "Σ grad" if box.parts else "grad"
-    return [
-        (label, max(text_width(label, 12), BOLD * text_width(number, 12), each.width if each else 0), number, each)
-        for label, number, each in (("value", box.value, box.value_heat), (grad, box.grad, box.grad_heat))
-        if number or each
-    ]
+def columns(box: Box) -> list[tuple[str, str, float, float, str, heat.Heat | None]]:
+    """What a box with heat maps shows: "value" and "grad", each with its label, width, height, number and heat map."""
+    found = []
+    for of, number, each in (("value", box.value, box.value_heat), ("grad", box.grad, box.grad_heat)):
+        label = "" if of == "value" and each else "Σ grad" if of == "grad" and box.parts else of
+        wide = max(text_width(label, 12), BOLD * text_width(number, 12), each.width if each else 0)
+        rows = NARROW * bool(label) + ROW * (number not in ("", UNKNOWN))
+        found += [(of, label, wide, rows + (each.height + GAP if each else 0), number, each)] * bool(number or each)
+    return found
 
 
 def heats(box: Box) -> list[heat.Heat]:
@@ -316,7 +318,7 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
         baseline += ROW
         lines.append(text("mg-dim", left, baseline, box.spec))
     if heats(box):
-        return lines + stack_maps(box, left, baseline + ROW)
+        return lines + stack_maps(box, left, baseline)
     for label, css, number in (("value", "mg-value", box.value), *summands(box), ("grad", "mg-grad", box.grad)):
         if number:
             baseline += ROW
@@ -332,21 +334,18 @@ def summands(box: Box) -> list[tuple[str, str, str]]:
     return [(f"via {shorten(x, LONGEST_SOURCE)}", f'mg-part" data-part="{id}', part) for id, part, x in box.parts]
 
 
-def column_height(number: str, each: heat.Heat | None) -> float:
-    return ROW * (1 + (number not in ("", UNKNOWN))) + (each.height + GAP if each else 0)
-
-
 def stack_maps(box: Box, left: float, baseline: float) -> list[str]:
-    """The value of an array and, below it, its gradient: a word, the heat map, and the number below it."""
+    """The value of an array below its spec, and its gradient below that word: a heat map, and the number below it."""
     lines = []
-    for label, width, number, each in columns(box):
-        of, below = label.split()[-1], ROW + (GAP + each.height if each else 0)
-        lines.append(text("mg-dim", left, baseline, label))
+    for of, label, width, height, number, each in columns(box):
+        top = baseline + NARROW * bool(label)
+        lines.append(text("mg-dim", left, top, label))
         if each is not None:
-            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, of))
+            lines.append(heat.draw_heat(each, left, top + GAP - 1, of))
         if number:
-            lines.append(text(f"mg-number mg-{of}", left + width, baseline + below - 3 * (each is not None), number))
-        baseline += column_height(number, each)
+            below = top + (each.height + GAP - 3 + ROW if each else ROW)
+            lines.append(text(f"mg-number mg-{of}", left + width, below, number))
+        baseline += height
     return lines
 
 

@@ -32,7 +32,7 @@ from .words import number
 
 FEW = 4  # elements; arrays of up to this size are shown in full
 BRIEF = 10  # characters on an arrow
-NEAR = 7  # characters of a rule that stand beside a heat map
+NEAR = 10  # characters of a rule that stand beside a heat map
 
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
@@ -138,14 +138,6 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
     is_constant = partial is None or ("…" not in spread(partial) and np.isfinite(partial).all())
-    words = re.split(r"\bg\b", rule.text) if rule.is_whole else ["", local]
-    around = (
-        ("Σ", "")
-        if rule.text.startswith("sum of g")
-        else ("f(", ")")
-        if len(words) != 2 or max(map(len, words)) > NEAR
-        else words
-    )
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
         slope="" if partial is None or partial.size > FEW else format_array(partial),
@@ -154,8 +146,16 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
         maps=(heat_of(gy), None if is_constant else heat_of(partial), heat_of(gx)),
-        around=(around[0].strip(), around[1].strip()),
+        around=around_g(rule.text if rule.is_whole else f"g {local}"),
     )  # fmt: skip
+
+
+def around_g(rule: str) -> tuple[str, str]:
+    """The rule before and after g; "Σ" for a sum over it, and "f(" and ")" for what is too long."""
+    if rule.startswith("sum of g"):
+        return "Σ", ""
+    before, *after = re.split(r"\bg\b", rule)
+    return (before.strip(), after[0].strip()) if len(after) == 1 and len(rule) <= NEAR else ("f(", ")")
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:

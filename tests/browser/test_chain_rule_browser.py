@@ -109,7 +109,7 @@ def test_a_reader_who_wants_no_motion_gets_none(show):
     still = band.evaluate("band => getComputedStyle(band).strokeWidth")
     page.emulate_media(reduced_motion="no-preference")
     assert dash.evaluate(moving) == ["mg-travel", "0.2s, 0.2s"]
-    assert band.evaluate("band => getComputedStyle(band).strokeWidth") == still == "5.5px"  # the still says the same
+    assert band.evaluate("band => getComputedStyle(band).strokeWidth") == still == "6.5px"  # the still says the same
 
 
 def example(**options) -> ChainRule:
@@ -409,7 +409,7 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
     assert rule.locator("svg.mg-down").count() == 0
     assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
     marks = rule.locator(".mg-box .mg-cell text").all_text_contents()  # numbers, where there is room at that size
-    assert marks[:3] == {layer: ["", "−", ""], product: ["−1", "−.6", "−.2"], tanh: []}[make]
+    assert marks[:3] == {layer: ["1", "−1", "0"], product: ["−1", "−.6", "−.2"], tanh: []}[make]
     edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
         "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"
     )
@@ -427,8 +427,8 @@ def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
     widths = arrows.locator("path.mg-flow").evaluate_all(BANDS)
     said = sorted(zip(widths, labels))
     assert len(said) == arrows.count() == 7
-    assert said[-1] == (5.5, "1 × 2 = 2")
-    assert (1.7, "2 × 0.07065 = 0.1413") in said
+    assert said[-1] == (6.5, "1 × 2 = 2")
+    assert (2.7, "2 × 0.07065 = 0.1413") in said
     keys = rule.locator(".mg-legend text").all_text_contents()
     assert keys[1:] == ["0", "≤ 1/16", "1", "≥ 16", "arriving gradient g, × slope, = passed on"]
     rule.locator("[data-view]").select_option("formulas")

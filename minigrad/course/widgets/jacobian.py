@@ -52,7 +52,10 @@ def draw_graph(both: BothModes, side: str, way: str) -> str:
     boxes = [Box(f"q{id}", "constant", "", "", "", "", "") for id in ports(both)]
     for box in both.picture.boxes:
         longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
-        name, short = box.name or box.display_name * (box.kind != "constant"), 1 if way == "LR" and len(longest) < SHORT else 2
+        name, short = (
+            box.name or box.display_name * (box.kind != "constant"),
+            1 if way == "LR" and len(longest) < SHORT else 2,
+        )
         boxes.append(replace(box, name=name, spec=longest and longest + "0", grad="", short=short))
     arrows = [*both.picture.arrows, *(Arrow(f"p{id}", id, f"q{id}") for id in ports(both))]
     last = [f"q{id}" if id in ports(both) else id for id in both.picture.ends]
