@@ -161,11 +161,11 @@ def without_numbers(picture: Picture) -> Picture:
 
 def draw_legend(picture: Picture, left: float, top: float, width: float) -> tuple[str, int]:
     """The keys of a picture with gradients on its arrows, and their height."""
-    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 740) + (width > 960)
+    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 740) + (width > 945)
     if any(any(arrow.maps) for arrow in picture.arrows):
         keys = [LEGEND[0], LEGEND[4], LEGEND[2]]
     drawn = "".join(
-        f'<g class="mg-legend" transform="translate({left + 366 * x:g} {top + 20 * y:g})">{key}</g>'
+        f'<g class="mg-legend" transform="translate({left + (0, 356, 692)[x]:g} {top + 20 * y:g})">{key}</g>'
         for i, key in enumerate(keys)
         for y, x in [divmod(i, columns)]
     )

@@ -32,7 +32,7 @@ from .words import number
 
 FEW = 4  # elements; arrays of up to this size are shown in full
 BRIEF = 10  # characters on an arrow
-NEAR = 10  # characters of a rule that stand beside a heat map
+NEAR = 12  # characters of a rule that stand beside a heat map
 
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:

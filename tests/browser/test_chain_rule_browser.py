@@ -455,7 +455,28 @@ def test_on_a_phone_no_label_lies_on_its_arrow_and_the_key_is_whole(show, of):
     ends = [box["x"] + box["width"] for box in (each.bounding_box() for each in rule.locator(".mg-legend text").all())]
     assert max(ends) <= view["x"] + view["width"]
     cells = rule.locator(".mg-legend .mg-cell").count()
-    assert cells == (2 if rule.locator(".mg-heat").count() else 0), "what the colours of a heat map mean"
+    assert cells == (3 if rule.locator(".mg-heat").count() else 0), "what the frame and the colours of cells mean"
+
+
+def test_a_cell_that_is_pointed_at_lights_what_makes_it_and_says_the_sum(show):
+    page = show(layer(), reduced_motion="reduce", viewport={"width": 1074, "height": 768}).page
+    rule, lit = widget(page), page.locator(".mg-maker title")
+    rule.focus()
+    press(page, "End")
+    done = rule.locator(".mg-say").text_content()
+    grad = rule.locator(".mg-box:has(.mg-name:text-is('w')) [data-of=grad] .mg-cell")
+    grad.nth(2).hover()
+    expect(rule.locator(".mg-say")).to_have_text(
+        "Passed on to w, row 2, column 1: −1 × −0.1333 + 2 × 0.7 + 1 × 0.45 = 1.983."
+    )
+    assert sorted(lit.all_text_contents()) == sorted(["1.983", "1.983", "−1", "2", "1", "−0.1333", "0.7", "0.45"])
+    assert float(grad.nth(0).evaluate("cell => getComputedStyle(cell).opacity")) < 0.5
+    page.mouse.move(2, 2)
+    expect(rule.locator(".mg-say")).to_have_text(done)
+    assert lit.count() == 0
+    rule.locator(".mg-box:has(.mg-name:text-is('b'))").press("Enter")
+    rule.locator("[data-of=grad] td").last.focus()  # by keys
+    expect(rule.locator(".mg-say")).to_contain_text("−0.5667 + 0.2667 − 0.06667 = −0.3667.")
 
 
 def test_a_dash_travels_forward_and_back_within_a_second_and_the_next_step_ends_it(show):

@@ -1,4 +1,4 @@
-// Lights the cells that make the cell of a gradient. Returns their sum in words; undefined for no cell.
+// Lights the cells that make the cell of a gradient. Returns their sum in words.
 
 const CELLS = ".mg-flows [data-of=passed] > g, .mg-box [data-of=grad] > g, [data-of=grad] td";
 

@@ -28,7 +28,7 @@ from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a readable size
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # the browser draws the cells
-LARGER, TALLEST = 1.5, 380  # limits of enlarging a small picture: the factor, and the height in pixels
+LARGER, TALLEST = 1.5, 370  # limits of enlarging a small picture: the factor, and the height in pixels
 DRAGGED = "−0.0000"  # the width of boxes in which dragging can change the number
 VIEWS = ("numbers", "formulas")  # how arrows show local derivatives; also names of fields of ChainStep
 
