@@ -238,7 +238,7 @@ def size(box: Box) -> tuple[float, float]:
 
 def columns(box: Box) -> list[tuple[str, str, float, float, str, heat.Heat | None]]:
     """What a box with heat maps shows: "value" and "grad", each with its label, width, height, number and heat map."""
-    found = []
+    found: list[tuple[str, str, float, float, str, heat.Heat | None]] = []
     for of, number, each in (("value", box.value, box.value_heat), ("grad", box.grad, box.grad_heat)):
         label = "" if of == "value" and each else "Σ grad" if of == "grad" and box.parts else of
         wide = max(text_width(label, 12), BOLD * text_width(number, 12), each.width if each else 0)

@@ -75,8 +75,8 @@ class ForwardAndReverse(Film):
         """Both halves as they are at the end."""
         state = state_after(self.steps)
         halves = [("", still(FIRST.findall(panel["html"])[0], *state)) for panel in self.films[0]["panels"]]
-        is_narrow = " mg-down" not in self.films[0]["panels"][0]["html"] and len(self.both.picture.boxes) > 6
-        return self.place_in_rows(*([halves] if is_narrow else ([half] for half in halves)))
+        is_across = " mg-down" in self.films[0]["panels"][0]["html"]  # behind the first picture, for a phone
+        return self.place_in_rows(*([[half] for half in halves] if is_across else [halves]))
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------
@@ -106,29 +106,27 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the strip it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
     strips = iter([f"fS{i}" for i in n] + [f"rS{j}" for j in m])
-    begun = iter([*both.pushed, *both.pulled])
-    strip, zero, fed, seed, through = "", list[str](), list[str](), list[str](), list[str]()
+    begun, shown, through = iter([*both.pushed, *both.pulled]), dict[str, dict[str, list[str]]](), list[str]()
     for cut in cuts:
-        look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
-        cells, lit = [id for id in cut.text if "J" in id], list(chain.from_iterable(cut.hot.values()))
-        on, off = dict[str, Ids](), dict[str, Ids]()
-        if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
-            past, strip, each = [strip, zero, seed], next(strips), next(begun)
-            side = strip[0]
-            seed, zero = [f"{side}pin{each.seed}", f"rp{each.seed}"][: 1 + (side == "r")], zeros(both, each, side)
-            if past[0][:1] == side:
-                off = {"filling": past[:1], "fed": fed, "zero": without(past[1], zero), "seed": without(past[2], seed)}
-            off, through = {look: without(through, lit), **off}, []
-            turned = [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]
-            on = {"filling": [strip], "turned": turned, "zero": zero, "seed": seed}
+        look, side = {PHASES[1]: ("pushed", "f"), PHASES[2]: ("pulled", "r")}.get(cut.phase, ("", ""))
+        cells = [id for id in cut.text if "J" in id]
+        on, off, lit = dict[str, list[str]](), dict[str, Ids](), without(chain(*cut.hot.values()), cells)
+        if look and f"{side}count" in cut.text:  # a pass begins
+            strip, each = next(strips), next(begun)
+            on = {"filling": [strip], "seed": [f"{side}pin{each.seed}", f"rp{each.seed}"][: 1 + (side == "r")]}
+            on |= {
+                "zero": zeros(both, each, side),
+                "turned": [f"r{arrow}" for arrow in both.picture.arrow] * (side == "r"),
+            }
+            off = {name: without(ids, on.get(name, [])) for name, ids in shown.get(side, {}).items()}
+            off, through, shown[side] = {**off, look: without(through, lit)}, [], on
         elif cells:
-            threads = [id.replace("J", "T") for id in cells]
-            fed = [*threads, *(f"fp{each.seed}" for each in both.pulled if look == "pushed")]
-            none = [id for id in cells if cut.text[id].strip("−") == "0"]
-            on = {"filled": [strip, *cells], "fed": fed, "zero": [*none, *(id.replace("J", "T") for id in none)]}
-        lit = without(lit, cells)
+            fed = [id.replace("J", "T") for id in cells] + [f"fp{x.seed}" for x in both.pulled] * (side == "f")
+            none = [id.replace("J", end) for end in "JT" for id in cells if cut.text[id].strip("−") == "0"]
+            on = {"filled": [strip, *cells], "fed": fed, "zero": none}
+            shown[side] = {**shown[side], "fed": fed}
         through += lit
-        yield replace(cut, on=on | {look: lit} if look else {}, off=off)
+        yield replace(cut, on={**on, look: lit} if look else {}, off=off)
 
 
 def without(ids: Iterable[str], others: Sequence[str]) -> list[str]:

@@ -319,7 +319,10 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
 
     assert on_arrows("formulas")[1:] == ["∂h/∂c\n= 1 − h × h", "g ↦ g @ bᵀ"]
     assert on_arrows("numbers")[1:] == ["", ""]  # the heat maps of both gradients stand around the rule
-    assert [step["around"] for step in rule.steps if "around" in step][1:] == [{"a3": ("", "× 0.9151")}, {"a1": ("", "@ bᵀ")}]
+    assert [step["around"] for step in rule.steps if "around" in step][1:] == [
+        {"a3": ("", "× 0.9151")},
+        {"a1": ("", "@ bᵀ")},
+    ]
     maps = [found for step in rule.steps for found in step.get("maps", {}).values()]
     assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, None, 3]]
     assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
