@@ -107,26 +107,29 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     n, m = range(len(both.columns)), range(len(both.rows))
     strips = iter([f"fS{i}" for i in n] + [f"rS{j}" for j in m])
     begun, shown, through = iter([*both.pushed, *both.pulled]), dict[str, dict[str, list[str]]](), list[str]()
+    strip = ""
     for cut in cuts:
         look, side = {PHASES[1]: ("pushed", "f"), PHASES[2]: ("pulled", "r")}.get(cut.phase, ("", ""))
-        cells = [id for id in cut.text if "J" in id]
-        on, off, lit = dict[str, list[str]](), dict[str, Ids](), without(chain(*cut.hot.values()), cells)
+        on, off = dict[str, list[str]](), dict[str, Ids]()
+        lit = without(chain(*cut.hot.values()), [*cut.text])
         if look and f"{side}count" in cut.text:  # a pass begins
             strip, each = next(strips), next(begun)
             on = {"filling": [strip], "seed": [f"{side}pin{each.seed}", f"rp{each.seed}"][: 1 + (side == "r")]}
-            on |= {
-                "zero": zeros(both, each, side),
-                "turned": [f"r{arrow}" for arrow in both.picture.arrow] * (side == "r"),
-            }
+            on["zero"], on["turned"] = zeros(both, each, side), [f"r{id}" for id in both.picture.arrow] * (side == "r")
             off = {name: without(ids, on.get(name, [])) for name, ids in shown.get(side, {}).items()}
             off, through, shown[side] = {**off, look: without(through, lit)}, [], on
-        elif cells:
-            fed = [id.replace("J", "T") for id in cells] + [f"fp{x.seed}" for x in both.pulled] * (side == "f")
-            none = [id.replace("J", end) for end in "JT" for id in cells if cut.text[id].strip("−") == "0"]
-            on = {"filled": [strip, *cells], "fed": fed, "zero": none}
-            shown[side] = {**shown[side], "fed": fed}
+        elif on := fill_marks(both, cut, strip):
+            shown[side] = {**shown[side], "fed": on["fed"]}
         through += lit
         yield replace(cut, on={**on, look: lit} if look else {}, off=off)
+
+
+def fill_marks(both: BothModes, cut: Cut, strip: str) -> dict[str, list[str]]:
+    """The marks on a strip that is filled, and on the threads that lead to it; {} if the cut fills none."""
+    cells = [id for id in cut.text if "J" in id]
+    fed = [id.replace("J", "T") for id in cells] + [f"fp{each.seed}" for each in both.pulled] * (strip[:1] == "f")
+    none = [id.replace("J", part) for part in "JT" for id in cells if cut.text[id].strip("−") == "0"]
+    return {"filled": [strip, *cells], "fed": fed, "zero": none} if cells else {}
 
 
 def without(ids: Iterable[str], others: Sequence[str]) -> list[str]:
