@@ -165,7 +165,7 @@ def draw_legend(picture: Picture, left: float, top: float, width: float) -> tupl
     if any(any(arrow.maps) for arrow in picture.arrows):
         keys = [LEGEND[0], LEGEND[4], LEGEND[2]]
     drawn = "".join(
-        f'<g class="mg-legend" transform="translate({left + (0, 356, 692)[x]:g} {top + 20 * y:g})">{key}</g>'
+        f'<g class="mg-legend" transform="translate({left + (0, 356, 700)[x]:g} {top + 20 * y:g})">{key}</g>'
         for i, key in enumerate(keys)
         for y, x in [divmod(i, columns)]
     )
@@ -339,9 +339,9 @@ def stack_maps(box: Box, left: float, baseline: float) -> list[str]:
     lines = []
     for of, label, width, height, number, each in columns(box):
         top = baseline + NARROW * bool(label)
-        lines.append(text("mg-dim", left, top, label))
+        lines.append(text("mg-dim", left, top - 1, label))
         if each is not None:
-            lines.append(heat.draw_heat(each, left, top + GAP - 1, of))
+            lines.append(heat.draw_heat(each, left, top + GAP, of))
         if number:
             below = top + (each.height + GAP - 3 + ROW if each else ROW)
             lines.append(text(f"mg-number mg-{of}", left + width, below, number))
