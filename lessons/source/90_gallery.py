@@ -93,15 +93,16 @@ widgets.GradientDescent(valley, (-1.5, 2), 0.02, momentum=0.8, longest=60, low=(
 # %% [markdown]
 # ## Forward mode and reverse mode
 #
-# Forward mode needs one pass for each input, and reverse mode one for each output. Which is cheaper here?
+# Forward mode needs one pass for each input, and reverse mode one for each output. Here are six inputs and one output,
+# as in training, where a loss depends on all parameters. Which mode is cheaper?
 
 
 # %%
-def polar(r, angle):
-    return r * angle.cos(), r * angle.sin()
+def loss(a, b, c, d, e, f):
+    return (a * b + c * d + e * f) ** 2
 
 
-widgets.ForwardAndReverse(polar, 2.0, 0.5)
+widgets.ForwardAndReverse(loss, 1.0, 2.0, 3.0, -1.0, 2.0, 1.0)
 
 # %% [markdown]
 # ## Eager, and as a static graph

@@ -90,25 +90,37 @@ def in_brief(x: float) -> str:
     return next((text for text in texts if len(text) <= 4), f"{x:.0e}".replace("-", "−").replace("e−0", "e−"))
 
 
-def size_of_row(maps: Sequence[Heat | None]) -> tuple[float, float]:
-    """Width and height of the heat maps on an arrow."""
-    shown = [each for each in maps if each]
-    return sum(x.width + SYMBOL for x in shown) - SYMBOL * (len(shown) > 1), max((x.height for x in shown), default=0)
+def row_of(maps: Sequence[Heat | None], around: Sequence[str]) -> list[tuple[str, Heat | str, float]]:
+    """What an arrow to the left shows, as (what it is, heat map or text, width): passed on = slope × arrived.
 
-
-def draw_row(maps: Sequence[Heat | None], middle: float, bottom: float) -> str:
-    """The heat maps on an arrow to the left: passed on = slope × arrived, or without a slope passed on ← arrived."""
+    around    without a slope, the text before and after what arrived: passed on = arrived @ bᵀ
+    """
     came, slope, passed = maps
-    (width, height), drawn = size_of_row(maps), ""
-    symbols = "" if came else "=", "=", "×" if slope else "←" if passed else "g"
-    x, top = middle - width / 2, bottom - height
-    for of, symbol, each in zip(("passed", "slope", "came"), symbols, (passed, slope, came)):
-        if each is not None:
-            at = x + SYMBOL / 2, top + height / 2 + 4
-            drawn += f'<text class="mg-between" x="{at[0]:.2f}" y="{at[1]:.2f}">{symbol}</text>' * bool(symbol)
-            x += SYMBOL * bool(symbol)
-            drawn += draw_heat(each, x, top + (height - each.height) / 2, of)
-            x += each.width
+    texts = ["" if came else "=", "=" if slope else f"= {around[0]}" * (came is not None), "×" if slope else ""]
+    row = [
+        x
+        for text, of, each in zip(texts, ("passed", "slope", "came"), (passed, slope, came))
+        for x in (("", text), (of, each))
+    ]
+    row = [*row, ("", "" if slope or came is None else around[1])]
+    return [(of, x, x.width if isinstance(x, Heat) else 7.5 * len(x) + SYMBOL / 2) for of, x in row if x]
+
+
+def size_of_row(row: Sequence[tuple[str, Heat | str, float]]) -> tuple[float, float]:
+    """Width and height of what is on an arrow."""
+    return sum(width for _, _, width in row), max((x.height for _, x, _ in row if isinstance(x, Heat)), default=0)
+
+
+def draw_row(row: Sequence[tuple[str, Heat | str, float]], middle: float, bottom: float) -> str:
+    (width, height), drawn = size_of_row(row), ""
+    x = middle - width / 2
+    for of, each, wide in row:
+        if isinstance(each, Heat):
+            drawn += draw_heat(each, x, bottom - (height + each.height) / 2, of)
+        else:
+            at = f'x="{x + wide / 2:.2f}" y="{bottom - height / 2 + 4:.2f}"'
+            drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
+        x += wide
     return drawn
 
 

@@ -6,7 +6,7 @@ text, the SVG, the widgets. All numbers are already text, so every view shows th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -65,6 +65,7 @@ class Arrow:
 
     flow    the width of the gradient that it carried back, in pixels; None if it shows none
     maps    heat maps of the gradient that arrived, the local derivative, and the gradient passed on; in place of text
+    around  the rule's text before and after the gradient that arrived, if that is a heat map: "", "@ bᵀ"
     """
 
     id: str
@@ -73,6 +74,7 @@ class Arrow:
     label: str = ""
     flow: float | None = None
     maps: tuple[Heat | None, ...] = ()
+    around: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,13 @@ class Picture:
     """Boxes, inputs before users, and the arrows between them.
 
     ends    ids of the outputs; () if the last box is the only output
+    ranks   Graphviz's "min" or "max" → ids of boxes that are drawn first, or last
     """
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     ends: tuple[str, ...] = ()
+    ranks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     output = property(lambda self: self.outputs[-1])
 
@@ -198,6 +202,7 @@ class Share:
     lines      what the arrow shows: incoming, local derivative, outgoing
     size       the norm of `outgoing`
     maps       heat maps of what the three lines show; None for a number, a formula or a large array
+    around     the rule's text before and after the heat map of the incoming gradient; its line is then left out
     """
 
     arrow: str
@@ -213,6 +218,7 @@ class Share:
     lines: tuple[str, ...] = ()
     size: float = 0.0
     maps: tuple[Heat | None, ...] = (None, None, None)
+    around: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from .words import shorten
 
 ROW = 17  # height of a line of text, in pixels
 PAD = 8
-GAP = 6  # around a heat map
+GAP = 4  # around a heat map
+NARROW = 14  # height of the word above a heat map
 ZERO = {"LR": 7.4, "TB": 6.4}  # pixels of estimated text that a zero has room for
-BETWEEN = 10  # between the heat maps of the value and of the gradient
 LINE = 14.4  # height of a line of a label in Graphviz
 LIFT = 3  # pixels between a label and the band of a gradient
 LABEL = 38  # width of the words "value" and "grad" with the space after them
@@ -129,7 +129,7 @@ def svg(
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
     if width > MOST[direction] and (smaller := without_numbers(picture)) != picture:
         return svg(smaller, title, description, room, direction)
-    width = max(width, 350 * has_flow)
+    width = max(width, 360 * has_flow)
     legend, more = draw_legend(picture, left + 10, top + height + 8, width) if has_flow else ("", 0)
     height += more
     boxes = draw_boxes(picture, places, sizes, direction == "LR")
@@ -161,11 +161,11 @@ def without_numbers(picture: Picture) -> Picture:
 
 def draw_legend(picture: Picture, left: float, top: float, width: float) -> tuple[str, int]:
     """The keys of a picture with gradients on its arrows, and their height."""
-    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 700)
+    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 740) + (width > 945)
     if any(any(arrow.maps) for arrow in picture.arrows):
         keys = [LEGEND[0], LEGEND[4], LEGEND[2]]
     drawn = "".join(
-        f'<g class="mg-legend" transform="translate({left + 350 * x:g} {top + 20 * y:g})">{key}</g>'
+        f'<g class="mg-legend" transform="translate({left + (0, 356, 700)[x]:g} {top + 20 * y:g})">{key}</g>'
         for i, key in enumerate(keys)
         for y, x in [divmod(i, columns)]
     )
@@ -195,20 +195,22 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
     from graphviz import Digraph
 
-    close = CLOSE if any(box.short for box in picture.boxes) else "0.45"
+    is_short = any(box.short for box in picture.boxes)
+    close, apart = CLOSE if is_short and direction == "TB" else "0.45", BESIDE["TB" if is_short else direction]
     between = "0.2" if any(room.values()) else close  # inches between ranks; labels come on top of it
-    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": between, "pad": "0.15"})
+    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": apart, "ranksep": between, "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
     graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
     for box in picture.boxes:
         width, height = sizes[box.id]
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
+    graph.body += [f"{{rank={rank}; {'; '.join(ids)}}}\n" for rank, ids in picture.ranks.items() if ids]
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
         beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
         zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
-        wide, tall = heat.size_of_row(arrow.maps)
+        wide, tall = heat.size_of_row(heat.row_of(arrow.maps, arrow.around) if any(arrow.maps) else ())
         across = max(round((wide - PAD) / 6.6) + 2 * beside, least)
         zeros += ["0" * across] * ceil((tall + GAP) / LINE) * bool(tall)
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
@@ -226,25 +228,23 @@ def size(box: Box) -> tuple[float, float]:
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
     rows = 1 + bool(box.spec)
     if heats(box):
-        width = sum(widths_of_maps(box).values()) + BETWEEN * (len(widths_of_maps(box)) - 1)
-        rows += 1 + any(text not in ("", UNKNOWN) for text in (box.value, box.grad))
-        tallest = max(each.height for each in heats(box))
-        return chip_width(box) + max(width, *texts) + 2 * PAD, rows * ROW + PAD + GAP + tallest
+        wide, tall = max(each[2] for each in columns(box)), sum(each[3] for each in columns(box))
+        return chip_width(box) + max(*texts, wide) + 2 * PAD, rows * ROW + PAD + tall
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     texts += [max(LABEL, text_width(words, 12) + 4) + text_width(part, 12) for words, _, part in summands(box)]
     rows += bool(box.value) + len(box.parts) + bool(box.grad)
     return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
 
 
-def widths_of_maps(box: Box) -> dict[str, float]:
-    """The width of each column of a box with heat maps: "value", and "grad" if it has a gradient."""
-    grad = "Σ grad" if box.parts else "grad"
-    columns = {"value": (box.value, box.value_heat), grad: (box.grad, box.grad_heat)}
-    return {
-        label: max(text_width(label, 12), BOLD * text_width(number, 12), 0 if each is None else each.width)
-        for label, (number, each) in columns.items()
-        if number or each
-    }
+def columns(box: Box) -> list[tuple[str, str, float, float, str, heat.Heat | None]]:
+    """What a box with heat maps shows: "value" and "grad", each with its label, width, height, number and heat map."""
+    found: list[tuple[str, str, float, float, str, heat.Heat | None]] = []
+    for of, number, each in (("value", box.value, box.value_heat), ("grad", box.grad, box.grad_heat)):
+        label = "" if of == "value" and each else "Σ grad" if of == "grad" and box.parts else of
+        wide = max(text_width(label, 12), BOLD * text_width(number, 12), each.width if each else 0)
+        rows = NARROW * bool(label) + ROW * (number not in ("", UNKNOWN))
+        found += [(of, label, wide, rows + (each.height + GAP if each else 0), number, each)] * bool(number or each)
+    return found
 
 
 def heats(box: Box) -> list[heat.Heat]:
@@ -318,7 +318,7 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
         baseline += ROW
         lines.append(text("mg-dim", left, baseline, box.spec))
     if heats(box):
-        return lines + columns_of_maps(box, left, baseline + ROW)
+        return lines + stack_maps(box, left, baseline)
     for label, css, number in (("value", "mg-value", box.value), *summands(box), ("grad", "mg-grad", box.grad)):
         if number:
             baseline += ROW
@@ -334,19 +334,18 @@ def summands(box: Box) -> list[tuple[str, str, str]]:
     return [(f"via {shorten(x, LONGEST_SOURCE)}", f'mg-part" data-part="{id}', part) for id, part, x in box.parts]
 
 
-def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:
-    """The value and the gradient of an array side by side: a word, the heat map, and the number below it."""
+def stack_maps(box: Box, left: float, baseline: float) -> list[str]:
+    """The value of an array below its spec, and its gradient below that word: a heat map, and the number below it."""
     lines = []
-    below = baseline + max(each.height for each in heats(box)) + GAP + ROW - 3
-    for label, width in widths_of_maps(box).items():
-        of = label.split()[-1]
-        number, each = (box.value, box.value_heat) if of == "value" else (box.grad, box.grad_heat)
-        lines.append(text("mg-dim", left, baseline, label))
+    for of, label, width, height, number, each in columns(box):
+        top = baseline + NARROW * bool(label)
+        lines.append(text("mg-dim", left, top - 1, label))
         if each is not None:
-            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, of))
+            lines.append(heat.draw_heat(each, left, top + GAP, of))
         if number:
-            lines.append(text(f"mg-number mg-{of}", left + width, below if each else baseline + ROW, number))
-        left += width + BETWEEN
+            below = top + (each.height + GAP - 3 + ROW if each else ROW)
+            lines.append(text(f"mg-number mg-{of}", left + width, below, number))
+        baseline += height
     return lines
 
 
@@ -375,7 +374,7 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
         x, y = (float(reserved[0].attrib[name]) for name in "xy")
         words = label_lines(x, y - LIFT * (arrow.flow is not None), arrow.label)
     if any(arrow.maps):
-        words += heat.draw_row(arrow.maps, x, float(reserved[-1].attrib["y"]) - 2 * LIFT)
+        words += heat.draw_row(heat.row_of(arrow.maps, arrow.around), x, float(reserved[-1].attrib["y"]) - 2 * LIFT)
     has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
     flows = " mg-maps" * any(arrow.maps)
     if arrow.flow is not None and (arrow.label or flows):
@@ -402,9 +401,9 @@ def label_lines(x: float, y: float, words: str) -> str:
 
 
 def band(size: float) -> float:
-    """The width of an arrow that carries a gradient: 4.5 pixels for size 1, one more for each doubling; 0 for none."""
-    width = 0.0 if size == 0 else 4.5 + log2(size) if isfinite(size) else 8.5
-    return round(min(max(width, 1.5 * (size != 0)), 8.5), 1)  # as in course/widgets/chain_run.js
+    """The width of an arrow that carries a gradient: 5.5 pixels for size 1, one more for each doubling; 0 for none."""
+    width = 0.0 if size == 0 else 5.5 + log2(size) if isfinite(size) else 9.5
+    return round(min(max(width, 1.5 * (size != 0)), 9.5), 1)  # as in course/widgets/chain_run.js and on the front page
 
 
 def tip_back(path: str, half: int) -> str:

@@ -7,6 +7,7 @@ stay unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from .words import number
 
 FEW = 4  # elements; arrays of up to this size are shown in full
 BRIEF = 10  # characters on an arrow
+NEAR = 12  # characters of a rule that stand beside a heat map
 
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
@@ -144,7 +146,16 @@ def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: An
         heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
         maps=(heat_of(gy), None if is_constant else heat_of(partial), heat_of(gx)),
+        around=around_g(rule.text if rule.is_whole else f"g {local}"),
     )  # fmt: skip
+
+
+def around_g(rule: str) -> tuple[str, str]:
+    """The rule before and after g; "Σ" for a sum over it, and "f(" and ")" for what is too long."""
+    if rule.startswith("sum of g"):
+        return "Σ", ""
+    before, *after = re.split(r"\bg\b", rule)
+    return (before.strip(), after[0].strip()) if len(after) == 1 and len(rule) <= NEAR else ("f(", ")")
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:

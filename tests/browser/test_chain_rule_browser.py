@@ -109,7 +109,7 @@ def test_a_reader_who_wants_no_motion_gets_none(show):
     still = band.evaluate("band => getComputedStyle(band).strokeWidth")
     page.emulate_media(reduced_motion="no-preference")
     assert dash.evaluate(moving) == ["mg-travel", "0.2s, 0.2s"]
-    assert band.evaluate("band => getComputedStyle(band).strokeWidth") == still == "5.5px"  # the still says the same
+    assert band.evaluate("band => getComputedStyle(band).strokeWidth") == still == "6.5px"  # the still says the same
 
 
 def example(**options) -> ChainRule:
@@ -409,7 +409,7 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
     assert rule.locator("svg.mg-down").count() == 0
     assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
     marks = rule.locator(".mg-box .mg-cell text").all_text_contents()  # numbers, where there is room at that size
-    assert marks[:3] == {layer: ["", "−", ""], product: ["−1", "−.6", "−.2"], tanh: []}[make]
+    assert marks[:3] == {layer: ["1", "−1", "0"], product: ["−1", "−.6", "−.2"], tanh: []}[make]
     edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
         "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"
     )
@@ -427,10 +427,10 @@ def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
     widths = arrows.locator("path.mg-flow").evaluate_all(BANDS)
     said = sorted(zip(widths, labels))
     assert len(said) == arrows.count() == 7
-    assert said[-1] == (5.5, "1 × 2 = 2")
-    assert (1.7, "2 × 0.07065 = 0.1413") in said
+    assert said[-1] == (6.5, "1 × 2 = 2")
+    assert (2.7, "2 × 0.07065 = 0.1413") in said
     keys = rule.locator(".mg-legend text").all_text_contents()
-    assert keys[1:] == ["0", "≤ ⅛", "1", "≥ 16", "arriving gradient g, × slope, = passed on"]
+    assert keys[1:] == ["0", "≤ 1/16", "1", "≥ 16", "arriving gradient g, × slope, = passed on"]
     rule.locator("[data-view]").select_option("formulas")
     expect(rule.locator(".mg-legend text:visible").last).to_have_text("slope = formula")
     rule.locator("[data-view]").select_option("numbers")
@@ -455,7 +455,24 @@ def test_on_a_phone_no_label_lies_on_its_arrow_and_the_key_is_whole(show, of):
     ends = [box["x"] + box["width"] for box in (each.bounding_box() for each in rule.locator(".mg-legend text").all())]
     assert max(ends) <= view["x"] + view["width"]
     cells = rule.locator(".mg-legend .mg-cell").count()
-    assert cells == (2 if rule.locator(".mg-heat").count() else 0), "what the colours of a heat map mean"
+    assert cells == (3 if rule.locator(".mg-heat").count() else 0), "what the frame and the colours of cells mean"
+
+
+def test_a_cell_that_is_pointed_at_lights_what_makes_it_and_says_the_sum(show):
+    page = show(layer(), reduced_motion="reduce", viewport={"width": 1074, "height": 768}).page
+    rule, lit = widget(page), page.locator(".mg-maker title")
+    rule.focus()
+    press(page, "End")
+    done = rule.locator(".mg-say").text_content()
+    grad = rule.locator(".mg-box:has(.mg-name:text-is('w')) [data-of=grad] .mg-cell")
+    grad.nth(2).hover()
+    expect(rule.locator(".mg-say")).to_contain_text("w, row 2, column 1: −1 × −0.1333 + 2 × 0.7 + 1 × 0.45 = 1.983.")
+    assert sorted(lit.all_text_contents()) == sorted(["1.983", "1.983", "−1", "2", "1", "−0.1333", "0.7", "0.45"])
+    page.mouse.move(2, 2)
+    expect(rule.locator(".mg-say")).to_have_text(done)
+    rule.locator(".mg-box:has(.mg-name:text-is('b'))").press("Enter")
+    rule.locator("[data-of=grad] td").last.focus()  # by keys
+    expect(rule.locator(".mg-say")).to_contain_text("−0.5667 + 0.2667 − 0.06667 = −0.3667.")
 
 
 def test_a_dash_travels_forward_and_back_within_a_second_and_the_next_step_ends_it(show):

@@ -1,5 +1,4 @@
 // The chain rule: writes numbers into the boxes and onto the arrows of the picture, and highlights those of a step.
-// A screen is a function of (picture, steps 0..n): to step back, it clears the picture and applies the steps again.
 
 const PHASES = ["built", "forward", "backward", "done"];
 const UNKNOWN = "·", ON_ARROW = ["came", "slope", "passed"];
@@ -27,6 +26,10 @@ function render({ model, el }) {
   });
   Object.assign(c, { root, restart });
   questions.listen(root);
+  for (const event of ["pointerover", "pointerleave", "focusin"]) root.addEventListener(event, ({ target }) => {
+    const say = root.querySelector(".mg-say"), text = explain(c, target.closest?.(CELLS)) ?? c.say;
+    if (say.textContent !== text) say.textContent = text;
+  });
   for (const event of ["click", "keydown"]) root.querySelector(".mg-view").addEventListener(event, (happened) => choose(c, happened));
   const drags = root.querySelector(".mg-drags");
   drags.append("drag ", ...program.filter((node) => node.drags).map((node) => sliderOf(node, c.screen.nameOf(node.id))));
@@ -59,7 +62,7 @@ function show(c, n, root) {
   c.dragged = false;
   for (const slider of c.sliders) tell(slider, slider.defaultValue);
   while (c.drawn < upto) screen.apply(steps[++c.drawn], model.get("view"));
-  const say = isOpen ? step.question.ask : questions.verdict(n) + step.say;
+  const say = c.say = isOpen ? step.question.ask : questions.verdict(n) + step.say;
   screen.light(step);
   screen.veil(isOpen ? step.question.veil : "", step.box);
   screen.svg.setAttribute("aria-label", say);
@@ -87,7 +90,7 @@ function drag(c) {
   c.screen.apply({ values: said(values), grads: said(grads), numbers, parts, flows }, c.model.get("view"));
   const y = program.at(-1).id, z = c.screen.nameOf(y);
   const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${c.screen.nameOf(leaf)} = ${number(grads[leaf])}`);
-  root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
+  root.querySelector(".mg-say").textContent = c.say = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
 }
 
 // Show the numbers of the box that the reader has chosen, at this step.
@@ -98,7 +101,10 @@ function inspect({ screen, inspected }, root) {
   const known = Object.entries(screen.heats[inspected] ?? {});
   region.replaceChildren(...known.map(([of, heat]) => {
     const term = made("span", { className: "mg-term" });
-    term.append(tableOf(heat), made("small", { textContent: `${of} of ${screen.nameOf(inspected)}` }));
+    const table = tableOf(heat);
+    table.dataset.of = of;
+    if (of === "grad") for (const entry of table.querySelectorAll("td")) entry.tabIndex = 0;
+    term.append(table, made("small", { textContent: `${of} of ${screen.nameOf(inspected)}` }));
     return term;
   }));
 }
@@ -126,9 +132,9 @@ class Screen {
     }
     this.clear();
   }
-  makeButton(g) { // it shows the numbers of g's heat maps; an element that contains buttons must not have the role "img"
+  makeButton(g) { // an element that contains buttons must not have the role "img"
     this.svg.setAttribute("role", "group");
-    for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "aria-label": `numbers of ${this.nameOf(g.dataset.id)}` })) g.setAttribute(name, value);
+    Object.assign(g, { tabIndex: 0, role: "button", ariaLabel: `numbers of ${this.nameOf(g.dataset.id)}` });
   }
   nameOf(id) {
     return this.group[id].querySelector(".mg-name").textContent;
@@ -137,11 +143,12 @@ class Screen {
     const part = this[slot][id], label = part?.previousElementSibling;
     if (part) part.textContent = text;
     part?.removeAttribute("textLength");
+    part?.setAttribute("lengthAdjust", "spacingAndGlyphs");
     if (!label || part.getAttribute("y") !== label.getAttribute("y")) return;
     const room = part.getAttribute("x") - label.getAttribute("x") - label.getComputedTextLength() - 5;
     if (part.getComputedTextLength() > room) part.setAttribute("textLength", room);
   }
-  // The lines of an arrow's label: a tspan for each, as draw/svg.py writes them.
+  // A tspan for each line, as draw/svg.py writes them.
   label(id, text) {
     const label = this.labels[id];
     label?.replaceChildren(...(text ? text.split("\n") : []).map((line, i) => {
@@ -152,7 +159,7 @@ class Screen {
       return span;
     }));
   }
-  // The band of the gradient that an arrow has carried back; none if `width` is undefined.
+  // The band of a gradient; none without `width`.
   flow(id, width) {
     const { classList, style } = this.group[id];
     classList.toggle("mg-flows", width !== undefined);
@@ -201,7 +208,7 @@ class Screen {
     group[step.slope]?.classList.add("mg-slope");
     this.spot = group[step.box];
   }
-  // Hides the text that would give an answer away, and restores the text hidden before.
+  // Hides the text that would give an answer away.
   veil(words, id) {
     if (this.veiled) this.veiled.part.textContent = this.veiled.words;
     const part = words && [...this.group[id].querySelectorAll("text")].find(({ textContent }) => textContent === words);

@@ -28,7 +28,7 @@ from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a readable size
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # the browser draws the cells
-LARGER, TALLEST = 1.5, 380  # limits of enlarging a small picture: the factor, and the height in pixels
+LARGER, TALLEST = 1.5, 370  # limits of enlarging a small picture: the factor, and the height in pixels
 DRAGGED = "−0.0000"  # the width of boxes in which dragging can change the number
 VIEWS = ("numbers", "formulas")  # how arrows show local derivatives; also names of fields of ChainStep
 
@@ -48,7 +48,9 @@ class ChainRule(SteppedWidget):
     Raises ValueError for a graph of more than 60 boxes.
     """
 
-    _esm = javascript("stepper", "heat", "asking", "number", "slider", "dragging", "chain_run", "chain_rule")
+    _esm = javascript(
+        "stepper", "heat", "asking", "number", "slider", "dragging", "chain_run", "chain_cells", "chain_rule"
+    )
     sheets = "stepper", "slider", "chain_rule"
     looks = colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 
@@ -138,7 +140,7 @@ def annotate(final: Picture, steps: list[ChainStep], view: str, least: str | Non
 
     values, grads, parts, labels = map(texts, ("values", "grads", "parts", view))
     flows = {id: width for step in steps for id, width in step.flows.items()}
-    maps = {id: found for step in steps for id, found in step.maps.items() if view == VIEWS[0]}
+    maps = {id: (found, step.around[id]) for step in steps for id, found in step.maps.items() if view == VIEWS[0]}
     heads = {arrow.id: final.box[arrow.head].display_name for arrow in final.arrows}
     boxes = []
     for box in final.boxes:
@@ -146,7 +148,8 @@ def annotate(final: Picture, steps: list[ChainStep], view: str, least: str | Non
         written = {"value": values.get(box.id, box.value), "grad": grads.get(box.id, box.grad), "parts": summands}
         boxes.append(replace(box, **written))
     arrows = (replace(x, label=labels.get(x.id, ""), flow=flows.get(x.id)) for x in final.arrows)
-    return Picture(tuple(boxes), tuple(replace(x, maps=maps.get(x.id, ())) for x in arrows))
+    dressed = (replace(x, maps=maps[x.id][0], around=maps[x.id][1]) if x.id in maps else x for x in arrows)
+    return Picture(tuple(boxes), tuple(dressed))
 
 
 def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:

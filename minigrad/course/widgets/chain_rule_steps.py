@@ -39,6 +39,8 @@ class ChainStep:
     freed      boxes whose saved values this step frees
     slope      id of the box whose value is the local derivative; "" for none
     maps       arrow → heat maps in place of lines of its label in the view "numbers"
+    made       how the entries of what the arrow passes on come about: see terms_of
+    around     arrow → the rule's text before and after the heat map of what arrives
     held       the bytes saved for backward after the step, in words; "" if the engine frees nothing
     question   the question that may come before the step
 
@@ -62,6 +64,8 @@ class ChainStep:
     grad_heats: dict[str, Heat] = field(default_factory=dict)
     slope: str = ""
     maps: dict[str, tuple[Heat | None, ...]] = field(default_factory=dict)
+    made: dict[str, object] = field(default_factory=dict)
+    around: dict[str, tuple[str, str]] = field(default_factory=dict)
     held: str = ""
     question: StepQuestion | None = None
 
@@ -191,12 +195,45 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
         parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
-        maps={arrow.id: share.maps}, slope=slope_box(picture, share),
+        maps={arrow.id: share.maps}, around={arrow.id: share.around}, made=terms_of(picture, share),
+        slope=slope_box(picture, share),
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        numbers={arrow.id: "\n".join(wrap(line) for line, each in zip(share.lines, share.maps) if not each)},
+        numbers={arrow.id: "\n".join(map(wrap, lines_beside(share)))},
         formulas={arrow.id: "\n".join(map(wrap, formula.split("\n")))},
         freed=tuple(freed), question=share_question(picture, share),
     )  # fmt: skip
+
+
+def lines_beside(share: Share) -> list[str]:
+    """The lines that no heat map shows; the rule only if it does not fit around the heat map of what arrives."""
+    came, slope, passed = share.maps
+    shown = came, slope or (came and share.around[0] not in ("Σ", "f(")), passed
+    return [line for line, is_shown in zip(share.lines, shown) if not is_shown]
+
+
+def terms_of(picture: Picture, share: Share) -> dict[str, object]:
+    """How the entry [i, j] of what is passed on comes about: a sum of `length` terms, each a product of `parts`.
+
+    A part is (owner of a heat map, what it shows, a, b, c); in term k it is the entry a i + b j + c k of the map.
+    """
+    (came, slope, passed), (before, after) = share.maps, share.around
+    if came is None or passed is None:
+        return {}
+    g, wide, rows = (share.arrow, "came"), came.columns, len(came.cells) // came.columns
+    factors = {words: box for box in picture.boxes for words in (f"{box.display_name}ᵀ @", f"@ {box.display_name}ᵀ")}
+    factor = factors.get(before or after)
+    parts: list[tuple[object, ...]] = []
+    if factor and factor.value_heat and before:
+        parts = [(factor.id, "value", 1, 0, factor.value_heat.columns), (*g, 0, 1, wide)]
+    elif factor and factor.value_heat:
+        rows, parts = wide, [(*g, wide, 0, 1), (factor.id, "value", 0, factor.value_heat.columns, 1)]
+    elif before == "Σ" and passed.columns == wide:
+        parts = [(*g, 0, 1, wide)]
+    elif slope or after.startswith("×"):
+        rows, parts = 1, [(*g, wide, 1, 0), *[(share.arrow, "slope", wide, 1, 0)] * (slope is not None)]
+    return (
+        {"length": rows, "parts": parts, "times": f" {after}" * (not slope and after.startswith("×"))} if parts else {}
+    )
 
 
 def slope_box(picture: Picture, share: Share) -> str:

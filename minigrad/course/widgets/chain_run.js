@@ -12,7 +12,7 @@ function runProgram(program, leaves) {
 }
 
 // The width of the band of a gradient on its arrow, as in draw/svg.py.
-const band = (size) => (size === 0 ? 0 : Math.min(Math.max(4.5 + Math.log2(Number.isNaN(size) ? Infinity : size), 1.5), 8.5));
+const band = (size) => (size === 0 ? 0 : Math.min(Math.max(5.5 + Math.log2(Number.isNaN(size) ? Infinity : size), 1.5), 9.5));
 
 // A slider for a leaf, in a range around its value.
 function sliderOf({ id, value }, name) {

@@ -11,10 +11,8 @@ tangent of every value for one input; `autograd.grad` computes the gradient of o
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import chain
 from math import prod
 from typing import Any
@@ -24,11 +22,10 @@ import numpy as np
 from ...api.func import jvp
 from ...autograd import grad
 from ...autograd.gradient import basis
-from ...draw.charts import picture
 from ...draw.graphs import place_boxes
 from ...draw.heat import heat_of
 from ...draw.picture import UNKNOWN, Box, Picture
-from ...draw.svg import STYLE, svg, text, text_width
+from ...draw.svg import STYLE
 from ...draw.tensors import format_array
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import kind
@@ -41,23 +38,14 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.function import TracedFunction
 from . import own_runs
 from .film import FIRST, Cut, Film, Ids, Panel, Reel, refuse_large
+from .jacobian import TITLES, draw_halves
 from .recording import record_run
 from .stills import state_after, still
-from .widget import HERE, javascript
+from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
-MODES = {"f": ("tangent", "↓"), "r": ("cotangent", "↑")}  # what a row of a box shows: in words, and on a phone
-TITLES = {"f": "Forward mode: each pass fills a column", "r": "Reverse mode: each pass fills a row"}
-CORNER = "∂ row / ∂ column"  # the corner of the table that shows a Jacobian
-ROOM = "0000"  # extra width: "cotangent" replaces "grad", which is shorter
-SHORT = 8  # characters of a value that is written beside its name
-PARTS = slice(1), slice(1, None)  # a table row's name, and its cells
-CELL = 27  # height of a row of the Jacobian in the static picture
-REVERSED = re.compile(r'd="([^"]*)"/>(<polygon class="mg-tip" points="\S+ (\S+))')  # an arrow's line and tip
 LARGEST = 24  # the most boxes: the graph is drawn twice, one above the other
 MOST = 6  # the most elements of all inputs together, and of all outputs together: each costs one pass
-BOX = re.compile(r'<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)".*?(?=</g>)')
-PIN = r'\g<0><g class="mg-pin" transform="translate(\1 \2) translate({} 0)"><circle r="9"/><text y="4.5">1</text></g>'
 
 
 class ForwardAndReverse(Film):
@@ -70,8 +58,7 @@ class ForwardAndReverse(Film):
     boxes, and for an f that raises or does not finish; TypeError for inputs or outputs that cannot be differentiated.
     """
 
-    _esm = javascript("stepper", "film", "ties")
-    sheets = (*Film.sheets, "ties", "forward_and_reverse")
+    sheets = (*Film.sheets, "forward_and_reverse")
     looks = STYLE + (HERE / "forward_and_reverse_flow.css").read_text("utf-8")
 
     def __init__(self, f: Callable[..., Any], *inputs: Any):
@@ -79,78 +66,17 @@ class ForwardAndReverse(Film):
         name = getattr(f, "__name__", "f")
         called = name if name.isidentifier() else "f"
         ends = f"{pluralize(len(both.columns), 'input', 'inputs')} and {pluralize(len(both.rows), 'output', 'outputs')}"
-        across, down = draw_graph(both, ROOM, "LR"), draw_graph(both, "", "TB")  # stepper.js shows the one that fits
-        panels = []
-        for side, (word, sign) in MODES.items():
-            graphs = graph_of(both, side, across, word) + graph_of(both, side, down, sign)
-            panels.append(Panel(TITLES[side], graphs + tally(both, side)))
+        panels = [Panel(TITLES[side], html) for side, html in draw_halves(both).items()]
         reel = Reel(panels, list(add_marks(both, cuts(both))))
         super().__init__(f"{called}, {ends}: forward mode and reverse mode", PHASES, [reel])
 
     @property
     def svg(self) -> str:
-        """Both halves as they are at the end, each with its table."""
-        words, looks = state_after(self.steps)
-        rows = []
-        for side, panel in zip(MODES, self.films[0]["panels"]):
-            graph = still(FIRST.findall(panel["html"])[0], words, looks)
-            table = static_table(self.both, side, words, looks)
-            rows.append([(TITLES[side], graph), (words[f"{side}count"], table)])
-        return self.place_in_rows(*rows)
-
-
-# -- the panels -----------------------------------------------------------------------------------------------
-
-
-def draw_graph(both: BothModes, room: str, direction: str) -> str:
-    """The graph of both halves: each box has room for the longest tangent and the longest cotangent."""
-    boxes = []
-    for box in both.picture.boxes:
-        longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
-        is_short = box.kind != "constant" and len(box.value) <= SHORT
-        name, value = (box.name_and_value, "") if is_short else (box.name, box.value)
-        boxes.append(replace(box, name=name, value=value, spec="", grad=longest and longest + room))
-    return svg(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), "", "", direction=direction)
-
-
-def graph_of(both: BothModes, side: str, drawn: str, word: str) -> str:
-    """The graph of one half. The slots of its boxes are empty."""
-    drawn = re.sub(r'data-id="(\w+)"', rf'data-id="{side}\1"', drawn).replace(">grad<", f">{word}<")
-    for box in both.picture.boxes:
-        slot = rf'(data-id="{side}{box.id}"(?:(?!data-id=).)*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
-        new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
-        drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
-    drawn = BOX.sub(PIN.format(r"\3" if side == "r" else 0), drawn)
-    return REVERSED.sub(r'd="\1L\3"/>\2', drawn) if side == "r" else drawn
-
-
-def tally(both: BothModes, side: str) -> str:
-    """The counter of passes, and the empty Jacobian: a row for each output element, a column for each input element."""
-    head = "".join(f'<th scope="col">∂ {escape(name)}</th>' for name in both.columns)
-    body = ""
-    for j, name in enumerate(both.rows):
-        cells = "".join(f'<td data-id="{side}J{j},{i}">{UNKNOWN}</td>' for i in range(len(both.columns)))
-        body += f'<tr><th scope="row">∂ {escape(name)}</th>{cells}</tr>'
-    table = f'<table class="mg-table"><thead><tr><td>{CORNER}</td>{head}</tr></thead><tbody>{body}</tbody></table>'
-    title = f'<p class="mg-title" aria-hidden="true">{TITLES[side]}</p>'
-    return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
-
-
-def static_table(both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, Ids]) -> str:
-    """The Jacobian as SVG."""
-    names = [[CORNER] + [f"∂ {name}" for name in both.columns]]
-    ids = [[f"{side}J{j},{i}" for i in range(len(both.columns))] for j in range(len(both.rows))]
-    rows = names + [[f"∂ {name}", *(words[id] for id in line)] for name, line in zip(both.rows, ids)]
-    first, wide = (max(text_width(cell, 13) for row in rows for cell in row[part]) + 16 for part in PARTS)
-    parts = list[str]()
-    for j, row in enumerate(rows):
-        for i, cell in enumerate(row):
-            right, top = first + i * wide, j * CELL
-            if i and j and looks.get(ids[j - 1][i - 1]):
-                size = f'width="{wide:g}" height="{CELL}"'
-                parts.append(f'<rect class="mg-filling mg-of-{side}" x="{right - wide:g}" y="{top:g}" {size}/>')
-            parts.append(text("mg-number", right - 8, top + 18, cell))
-    return picture(CORNER, first + wide * len(both.columns) + 2, CELL * len(rows) + 2, parts)
+        """Both halves as they are at the end."""
+        state = state_after(self.steps)
+        halves = [("", still(FIRST.findall(panel["html"])[0], *state)) for panel in self.films[0]["panels"]]
+        is_across = " mg-down" in self.films[0]["panels"][0]["html"]  # behind the first picture, for a phone
+        return self.place_in_rows(*([[half] for half in halves] if is_across else [halves]))
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------
@@ -161,39 +87,49 @@ def cuts(both: BothModes) -> Iterator[Cut]:
     one, other = "it" if m == 1 else f"each of the {m}", "that" if n == 1 else f"each of the {n}"
     ends = f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}."
     asks = f"How does {one} move with {other}? That is {pluralize(n * m, 'derivative', 'derivatives')}"
-    counts = {"fcount": f"0 of {passes(n, 'forward')}", "rcount": f"0 of {passes(m, 'reverse')}"}
+    counts = {f"{side}count": f"0 of {pluralize(k, 'pass', 'passes')}" for side, k in (("f", n), ("r", m))}
     yield Cut(PHASES[0], f"{ends} {asks}, found in two ways.", text=counts)
     for i, each in enumerate(both.pushed):
         yield from forward_pass_cuts(both, i, each)
     for j, each in enumerate(both.pulled):
         yield from reverse_pass_cuts(both, j, each)
-    counts = {"fcount": passes(n, "forward"), "rcount": passes(m, "reverse")}
+    counts = {"fcount": passes(n, "input"), "rcount": passes(m, "output")}
     yield Cut(PHASES[3], f"{compare_jacobians(both)} {cheaper(n, m)}", text=counts)
 
 
-def passes(n: int, mode: str) -> str:
-    return pluralize(n, f"{mode} pass", f"{mode} passes")
+def passes(n: int, end: str) -> str:
+    """The counter at the end: 3 passes for 3 inputs."""
+    return f"{pluralize(n, 'pass', 'passes')} for {pluralize(n, end, f'{end}s')}"
 
 
 def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
-    """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the cells it fills."""
+    """The same cuts, with marks on the seed of each pass, on what the pass went through, and on the strip it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
-    lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
-    through, filling, zero, seed = list[str](), list[str](), list[str](), ""
-    begun = iter([*both.pushed, *both.pulled])
+    strips = iter([f"fS{i}" for i in n] + [f"rS{j}" for j in m])
+    begun, shown, through = iter([*both.pushed, *both.pulled]), dict[str, dict[str, list[str]]](), list[str]()
+    strip = ""
     for cut in cuts:
-        look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
-        lit = without(chain.from_iterable(cut.hot.values()), filling)
-        on, off = dict[str, Ids](), dict[str, Ids]()
-        if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
-            before, filling, each, past = filling, next(lines), next(begun), zero
-            seed, zero = filling[0][0] + each.seed, zeros(both, each, filling[0][0])
-            ended, dotted = ([id for id in ids if id[0] == seed[0]] for ids in (before, past))
-            off, through = {look: without(through, lit), "filling": ended, "zero": without(dotted, zero)}, []
-            turned = [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]
-            on = {"filling": filling, "turned": turned, "zero": zero}
+        look, side = {PHASES[1]: ("pushed", "f"), PHASES[2]: ("pulled", "r")}.get(cut.phase, ("", ""))
+        on, off = dict[str, list[str]](), dict[str, Ids]()
+        lit = without(chain(*cut.hot.values()), [*cut.text])
+        if look and f"{side}count" in cut.text:  # a pass begins
+            strip, each = next(strips), next(begun)
+            on = {"filling": [strip], "seed": [f"{side}pin{each.seed}", f"rp{each.seed}"][: 1 + (side == "r")]}
+            on["zero"], on["turned"] = zeros(both, each, side), [f"r{id}" for id in both.picture.arrow] * (side == "r")
+            off = {name: without(ids, on.get(name, [])) for name, ids in shown.get(side, {}).items()}
+            off, through, shown[side] = {**off, look: without(through, lit)}, [], on
+        elif on := fill_marks(both, cut, strip):
+            shown[side] = {**shown[side], "fed": on["fed"]}
         through += lit
-        yield replace(cut, on=on | {look: lit} if look else {}, off=off, hot={**cut.hot, "seed": [seed]})
+        yield replace(cut, on={**on, look: lit} if look else {}, off=off)
+
+
+def fill_marks(both: BothModes, cut: Cut, strip: str) -> dict[str, list[str]]:
+    """The marks on a strip that is filled, and on the threads that lead to it; {} if the cut fills none."""
+    cells = [id for id in cut.text if "J" in id]
+    fed = [id.replace("J", "T") for id in cells] + [f"fp{each.seed}" for each in both.pulled] * (strip[:1] == "f")
+    none = [id.replace("J", part) for part in "JT" for id in cells if cut.text[id].strip("−") == "0"]
+    return {"filled": [strip, *cells], "fed": fed, "zero": none} if cells else {}
 
 
 def without(ids: Iterable[str], others: Sequence[str]) -> list[str]:
@@ -214,7 +150,7 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     given = [box for box in picture.boxes if box.kind == "leaf" and box.id in each.moved]
     texts = {f"f{box.id} moved": each.moved[box.id] if box in given else UNKNOWN for box in moving(picture, each)}
     others = " All others stand still: 0." if len(both.columns) > 1 else ""
-    texts["fcount"] = f"forward pass {i + 1} of {len(both.pushed)}"
+    texts["fcount"] = f"pass {i + 1} of {len(both.pushed)}"
     say = f"Pass {i + 1} of {len(both.pushed)}: nudge {each.of}. Its tangent is 1.{others}"
     yield Cut(PHASES[1], say, text=texts, hot={"hot": [f"f{box.id}" for box in given]})
     for box in picture.boxes:
@@ -237,8 +173,8 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     ends = [both.place[node] for node in both.ends]
     others = " The cotangents of all other outputs are 0." if len(both.rows) > 1 else ""
     texts |= {f"r{end} moved": each.moved[end] for end in ends if not picture.uses[end]}
-    texts["fcount"] = passes(len(both.pushed), "forward")
-    texts["rcount"] = f"reverse pass {j + 1} of {len(both.pulled)}"
+    texts["fcount"] = passes(len(both.pushed), "input")
+    texts["rcount"] = f"pass {j + 1} of {len(both.pulled)}"
     asks = f"Pass {j + 1} of {len(both.pulled)}: ask what {each.of} owes to everything."
     say = f"{asks} Its own cotangent is 1.{others}"
     yield Cut(PHASES[2], say, text=texts, hot={"back": [f"r{end}" for end in ends]})
@@ -278,11 +214,10 @@ def compare_jacobians(both: BothModes) -> str:
 def cheaper(n: int, m: int) -> str:
     """Which mode is cheaper, and why."""
     forward, reverse = pluralize(n, "pass", "passes"), pluralize(m, "pass", "passes")
-    took = f"Forward mode took {forward}, one for each input; reverse mode {reverse}, one for each output."
     which = "Neither mode" if n == m else "Forward mode" if n < m else "Reverse mode"
     return (
-        f"{took} {which} is cheaper in passes; forward mode keeps nothing, and reverse mode keeps values. A loss is "
-        "one output of all parameters: its gradient is one pass back, however many they are."
+        f"Forward mode took {forward}, one for each input; reverse mode {reverse}, one for each output. {which} is "
+        "cheaper in passes; only reverse mode keeps values. A loss is one output: its gradient is one pass back."
     )
 
 

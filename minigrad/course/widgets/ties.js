@@ -1,37 +1,20 @@
-// Lines behind a film's panels: from the code that runs to the boxes it makes; from a seed to the cells it fills.
+// Lines behind a film's panels: from the code that runs to the boxes it makes.
 
 const placeOf = (part) => (part.querySelector(".mg-frame") ?? part).getBoundingClientRect();
 
 function pairs(root) {
-  const from = root.querySelector(".mg-code .mg-hot, .mg-seed"), cell = [...root.querySelectorAll("td.mg-filling")].at(-1);
-  if (!from?.matches(".mg-seed")) return from ? [...root.querySelectorAll(".mg-hot:is(.mg-op, .mg-said)")].map((part) => [from, part]) : [];
-  return cell.dataset.id.startsWith("f") ? [[from, cell, "below"]] : [[from, cell.parentNode, "above"]]; // to a column, to a row
+  const from = root.querySelector(".mg-code .mg-hot");
+  return from ? [...root.querySelectorAll(".mg-hot:is(.mg-op, .mg-said)")].map((part) => [from, part]) : [];
 }
 
-function clear(boxes, x, y, end) { // the nearest x leftwards where a line from y to end meets no box
-  const box = boxes.find((box) => box.left < x && x < box.right && box.bottom > Math.min(y, end) && box.top < Math.max(y, end));
-  return box ? clear(boxes, box.left - 6, y, end) : x;
-}
-
-// The path from a to b in a view, and its end: x, y, and the direction across and down.
-function route(a, b, way, view, boxes) {
-  const sign = a.left + a.right < b.left + b.right ? 1 : -1, [x, near, far] = sign > 0 ? [a.right, b.left, b.right] : [a.left, b.right, b.left];
-  const y = (a.top + a.bottom) / 2, middle = (b.left + b.right) / 2, down = (b.top + b.bottom) / 2, half = (x + near) / 2, center = (a.left + a.right) / 2;
-  if (way === "below") {
-    const [start, out, from, foot] = b.bottom < a.top ? [`${center},${a.top}V${a.top - 8}`, center, a.top - 8, b.bottom + 6] : [`${a.left},${y}`, a.left - 6, y, view.bottom - 3];
-    return [`M${start}H${clear(boxes, out, from, foot)}V${foot}H${middle}V${b.bottom}`, middle, b.bottom, 0, -1];
-  }
-  const isFree = !boxes.some((box) => box.left > a.right && box.left < near && box.top < y && y < box.bottom);
-  const aside = (sign > 0 ? Math.max : Math.min)(x, far, ...(way ? boxes.map((box) => box.right) : [])) + 6 * sign; // on a phone
-  if ((near - x) * sign < 0) return [`M${way ? `${center},${a.bottom}v8` : `${x},${y}`}H${aside}V${down}H${far}`, far, down, -sign, 0];
-  const path = way ? `M${x},${isFree ? y : `${a.top}V${view.top + 3}`}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
-  return [path, near, down, sign, 0];
-}
-function tie([from, to, way]) {
-  const view = from.closest(".mg-view"), boxes = [...view.querySelectorAll(".mg-box")].map(placeOf);
-  const [path, x, y, dx, dy] = route(placeOf(from), placeOf(to), way, view.getBoundingClientRect(), boxes);
-  const tip = [-4, 4].map((side) => `${x - 9 * dx + side * dy},${y - 9 * dy + side * dx}`);
-  return `<path pathLength="1" d="${path}"/><polygon points="${x},${y} ${tip.join(" ")}"/>`;
+// A curve between the nearer sides of two parts; to a part below (on a phone), a line around its right side.
+function tie([from, to]) {
+  const a = placeOf(from), b = placeOf(to), sign = a.left + a.right < b.left + b.right ? 1 : -1;
+  const [x, near, far] = sign > 0 ? [a.right, b.left, b.right] : [a.left, b.right, b.left];
+  const y = (a.top + a.bottom) / 2, down = (b.top + b.bottom) / 2, half = (x + near) / 2, isBelow = (near - x) * sign < 0;
+  const [end, dx] = isBelow ? [far, -sign] : [near, sign], aside = (sign > 0 ? Math.max : Math.min)(x, far) + 6 * sign;
+  const path = isBelow ? `M${x},${y}H${aside}V${down}H${far}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
+  return `<path pathLength="1" d="${path}"/><polygon points="${end},${down} ${end - 9 * dx},${down - 4 * dx} ${end - 9 * dx},${down + 4 * dx}"/>`;
 }
 function decorate(f, n, root) {
   if (!f.web) {

@@ -318,7 +318,11 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
         return [text for step in rule.steps for text in step.get(view, {}).values()]
 
     assert on_arrows("formulas")[1:] == ["∂h/∂c\n= 1 − h × h", "g ↦ g @ bᵀ"]
-    assert on_arrows("numbers")[1:] == ["× 0.9151", "g @ bᵀ"]  # with heat maps in place of both gradients
+    assert on_arrows("numbers")[1:] == ["", ""]  # the heat maps of both gradients stand around the rule
+    assert [step["around"] for step in rule.steps if "around" in step][1:] == [
+        {"a3": ("", "× 0.9151")},
+        {"a1": ("", "@ bᵀ")},
+    ]
     maps = [found for step in rule.steps for found in step.get("maps", {}).values()]
     assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, None, 3]]
     assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
@@ -389,9 +393,9 @@ def test_the_width_of_an_arrow_is_the_size_of_the_gradient_that_it_carried():
     numbers, flows = (played(rule, len(rule.steps))[slot] for slot in ("numbers", "flows"))
     widths = {label.split("= ")[1]: flows[arrow] for arrow, label in numbers.items()}
 
-    assert widths == {"1": 4.5, "8": 7.5, "100": 8.5, "0": 0, "0.01562": 1.5}
+    assert widths == {"1": 5.5, "8": 8.5, "100": 9.5, "0": 0, "0.01562": 1.5}
     assert 'mg-none mg-flows" style="--mg-carries: 0"' in rule.svg
-    assert rule.svg.count('mg-flows" style="--mg-carries: 7.5"') == 1
+    assert rule.svg.count('mg-flows" style="--mg-carries: 8.5"') == 1
 
 
 def labels(svg: str) -> set[str]:

@@ -67,8 +67,8 @@ def test_there_is_a_pass_for_each_column_and_for_each_row_and_the_tables_fill_up
     m, n = both.forward.shape
     words = last_words(film.steps)
 
-    assert words["fcount"] == f"{n} forward pass{'es' * (n > 1)}"
-    assert words["rcount"] == f"{m} reverse pass{'es' * (m > 1)}"
+    for side, k, end in (("f", n, "input"), ("r", m, "output")):
+        assert words[f"{side}count"] == f"{k} pass{'es' * (k > 1)} for {k} {end}{'s' * (k > 1)}"
     assert (len(both.pushed), len(both.pulled)) == (n, m)
     for side, jacobian in (("f", both.forward), ("r", both.reverse)):
         assert {k: v for k, v in words.items() if "J" in k and k[0] == side} == {
@@ -158,12 +158,18 @@ def test_the_static_picture_has_both_halves_with_their_tables():
     svg = ElementTree.fromstring(film.svg)
     words = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
 
-    assert {"3 forward passes", "2 reverse passes"} <= {*words}
+    assert {"3 passes for 3 inputs", "2 passes for 2 outputs"} <= {*words}
     for mode in (both.forward, both.reverse):
         assert {number(float(x)) for x in mode.ravel()} <= {*words}
     assert len(re.findall('mg-arrow[^"]* mg-pushed', film.svg)) == len(both.picture.arrows)
     assert 0 < len(re.findall('mg-arrow[^"]* mg-pulled', film.svg)) <= len(both.picture.arrows)
-    assert film.svg.count('<rect class="mg-filling') == 2 + 3  # the last column, and the last row
+    strips, threads = (
+        re.findall(f'<g class="mg-{look} mg-of-([fr])[^"]* mg-(?:filled|fed)', film.svg) for look in ("strip", "thread")
+    )
+    assert (strips, threads) == (
+        [*"fffrr"],
+        [*"ffrrr"],
+    )  # all are filled; threads show the last column and the last row
     assert "·" not in words
 
 

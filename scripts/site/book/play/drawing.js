@@ -22,7 +22,7 @@ function heading({ kind, sign, name, of }, nodes) {
 }
 const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));
 const share = (value) => Math.min(1, Math.max(0, (Math.log10(sizeOf(value)) + DECADES) / (2 * DECADES)));
-const thickness = (value) => (sizeOf(value) ? 2 + 8 * share(value) : 1.5);
+const thickness = (value) => 1.5 + 8 * share(value); // as in ChainRule
 function rowsOf({ rows, tail, total: sum }, isNarrow) { // the text on an arrow
   const lines = rows.map((row) => { const [a, b, c] = row.map(short); return `${a} × ${held(b)} = ${c}`; });
   return isNarrow && rows.length === 1 ? lines[0].split(/ (?==)/) : rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
