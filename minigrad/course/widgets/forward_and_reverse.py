@@ -70,7 +70,7 @@ class ForwardAndReverse(Film):
     boxes, and for an f that raises or does not finish; TypeError for inputs or outputs that cannot be differentiated.
     """
 
-    _esm = javascript("stepper", "film", "ties")
+    _esm = javascript("stepper", "film", "ties", "seed_ties")
     sheets = (*Film.sheets, "ties", "forward_and_reverse")
     looks = STYLE + (HERE / "forward_and_reverse_flow.css").read_text("utf-8")
 

@@ -1,12 +1,6 @@
-// Lines behind a film's panels: from the code that runs to the boxes it makes; from a seed to the cells it fills.
+// Lines behind a film's panels, between the `pairs` of parts that a widget's own file finds.
 
 const placeOf = (part) => (part.querySelector(".mg-frame") ?? part).getBoundingClientRect();
-
-function pairs(root) {
-  const from = root.querySelector(".mg-code .mg-hot, .mg-seed"), cell = [...root.querySelectorAll("td.mg-filling")].at(-1);
-  if (!from?.matches(".mg-seed")) return from ? [...root.querySelectorAll(".mg-hot:is(.mg-op, .mg-said)")].map((part) => [from, part]) : [];
-  return cell.dataset.id.startsWith("f") ? [[from, cell, "below"]] : [[from, cell.parentNode, "above"]]; // to a column, to a row
-}
 
 function clear(boxes, x, y, end) { // the nearest x leftwards where a line from y to end meets no box
   const box = boxes.find((box) => box.left < x && x < box.right && box.bottom > Math.min(y, end) && box.top < Math.max(y, end));
@@ -27,11 +21,11 @@ function route(a, b, way, view, boxes) {
   const path = way ? `M${x},${isFree ? y : `${a.top}V${view.top + 3}`}H${near - 16}V${down}H${near}` : `M${x},${y}C${half},${y} ${half},${down} ${near},${down}`;
   return [path, near, down, sign, 0];
 }
-function tie([from, to, way]) {
+function tie([from, to, way, look = ""]) {
   const view = from.closest(".mg-view"), boxes = [...view.querySelectorAll(".mg-box")].map(placeOf);
   const [path, x, y, dx, dy] = route(placeOf(from), placeOf(to), way, view.getBoundingClientRect(), boxes);
   const tip = [-4, 4].map((side) => `${x - 9 * dx + side * dy},${y - 9 * dy + side * dx}`);
-  return `<path pathLength="1" d="${path}"/><polygon points="${x},${y} ${tip.join(" ")}"/>`;
+  return `<path class="${look}" pathLength="1" d="${path}"/><polygon class="${look}" points="${x},${y} ${tip.join(" ")}"/>`;
 }
 function decorate(f, n, root) {
   if (!f.web) {
@@ -40,11 +34,11 @@ function decorate(f, n, root) {
     new ResizeObserver(() => drawTies(f, root)).observe(root);
     root.addEventListener("scroll", () => drawTies(f, root), true);
   }
-  for (const [, part] of pairs(root)) follow(part.closest(".mg-view"), part);
+  for (const [, part] of pairs(root)) follow(part?.closest?.(".mg-view"), part);
   drawTies(f, root);
 }
 function drawTies(f, root) {
-  const { left, top, width, height } = f.web.getBoundingClientRect(), ties = pairs(root).map(tie).join("");
+  const { left, top, width, height } = f.web.getBoundingClientRect(), ties = pairs(root).map((pair) => (pair.map ? tie(pair) : pair)).join("");
   f.web.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
   if (ties !== f.ties) f.web.innerHTML = f.ties = ties;
 }

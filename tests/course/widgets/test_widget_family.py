@@ -14,7 +14,7 @@ from tests.examples.widgets import WIDGETS
 # GradientDescent run them; MemoryTimeline looks up the bytes of consumers; TrainingView trains and draws a network.
 JAVASCRIPT = {
     "GraphView": 51_400, "ChainRule": 31_000, "GradientDescent": 23_000, "MemoryTimeline": 28_000,
-    "TrainingView": 38_000,
+    "TrainingView": 38_000, "StaticVsDynamic": 23_500,
 }  # fmt: skip
 
 SHORTER = {"Roofline", "TrainingView", "Guess", "Predict", "Quiz"}  # do not print all that they say
