@@ -22,10 +22,10 @@ REMOVED = "−"  # prefix of a line that a pass removed
 LINE, LETTER = 18, 7.3  # height of a line and width of a letter, in pixels
 
 
-def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
+def code(lines: Sequence[str], first: int, lit: Collection[str] = (), fused: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
-    marks = [" mg-fused" * x.endswith(", fused") + " mg-gone" * x.startswith(REMOVED) for x in lines]
+    marks = [" mg-fused" * (x in fused) + " mg-gone" * x.startswith(REMOVED) for x in lines]
     classes = ["mg-hot" * (line in lit) + mark for line, mark in zip(lines, marks)]
     looks = [f'class="{look}" style="--in: {len(x) - len(x.lstrip())}ch"' for x, look in zip(lines, classes)]
     pairs = enumerate(zip(coloured, looks), first)

@@ -49,7 +49,7 @@ STRIPS = (HERE / "static_vs_dynamic.svg").read_text("utf-8").split("\n\n")  # ca
 COUNTED = "How often Python runs each line"
 HEADS = '<div class="mg-heads"><span>eager call</span><span>graph run</span></div>'
 LINE = re.compile(r'(<span data-id="line (\d+)"[^>]*>)')
-COUNTS = r'\1<i class="mg-ran" data-id="ran \2" aria-hidden="true"></i><i class="mg-ran" data-id="idle \2" aria-hidden="true"></i>'
+COUNTS = r"\1" + "".join(rf'<i class="mg-ran" data-id="{key} \2" aria-hidden="true"></i>' for key in ("ran", "idle"))
 
 
 class StaticVsDynamic(Film):
@@ -99,8 +99,9 @@ def draw_counts(html: str, last: Mapping[str, str]) -> str:
     end = f'<i class="mg-ran" x="{wide:g}" text-anchor="end">'
     drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}graph run</i>']
     for n, (key, line) in enumerate(lines, 1):
-        ran = f'<i class="mg-ran" x="34" text-anchor="end">{last.get(f"ran {key}", "")}</i>'
-        drawn.append(f'{ran}<i class="mg-dim" x="44">{n:2} </i>{line}{end}{last.get(f"idle {key}", "")}</i>')
+        ran, idle = (last.get(f"{each} {key}", "") for each in ("ran", "idle"))
+        start = f'<i class="mg-ran" x="34" text-anchor="end">{ran}</i><i class="mg-dim" x="44">{n:2} </i>'
+        drawn.append(f"{start}{line}{end.replace('ran', 'name')}{idle}</i>")
     return draw_lines(drawn, wide)
 
 
@@ -134,22 +135,22 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
     written = Panel(COUNTED, HEADS + LINE.sub(COUNTS, code(list(source.values()), min(source))))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
     panels = [written, Panel(EAGER, STRIPS[0] + left.svg + printed)]
-    error = left.recording.error
+    error, none = left.recording.error, framework.title.partition(":")[0]
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
-        panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
+        panels.append(Panel(none, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
         right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
-        panels.append(Panel(framework.title, draw_stop(f, left, why.line)))
+        panels.append(Panel(none, draw_stop(f, left, why.line)))
         end = f"Run eagerly, its result is {left.result}. It cannot be traced: {str(why).rstrip('.')}."
         return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
     lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
     for n in source:
         if boxes := [box for box, line in lines.items() if line == n]:
-            links |= {f"line {n}": boxes} | dict.fromkeys(boxes, [f"line {n}", *boxes])
+            links |= {f"line {n}": boxes} | {box: [f"line {n}", *boxes] for box in boxes}
     panels.append(Panel(framework.title, STRIPS[1] + right.svg + (output_area("right says") if printed else "")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
