@@ -10,7 +10,6 @@ with the one that runs.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -47,7 +46,6 @@ CROSS = (
     r'\1<path class="mg-strike" d="M\2,\3m\4,0m-7,-5l12,12m-12,0l12,-12"/></g>'  # at a corner: the words stay readable
 )
 Part = tuple[str, str]  # title and HTML
-COUNT = re.compile(r"\d+ blocks")
 BUFFER = re.compile(r"\b(?:buf|[a-z])\d+\b")
 
 
@@ -192,7 +190,7 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
     names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs) if isinstance(x, NamedNode)}
     names = names if {*names.values()}.isdisjoint(re.findall(r"\w+", program.source)) else {}
     owner = {node: x for x in program.graph.nodes if isinstance(x.op, Fused) for node in x.op.body.nodes}
-    cut, indent, now, is_program = cut_names(program, owner), "", None, False
+    indent, now, is_program = "", None, False
     for n, line in enumerate(program.source.splitlines(), 1):
         is_program |= line.startswith("def program")
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
@@ -200,33 +198,26 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
         if mark and node is not None:
             loop = owner.get(node)
             comment = sign_of(node.op) if loop else comment_of(node, signs.get(node, ""))
-        is_call = bool(re.match(r" +loop\d+[(]", code))  # of a loop that has a function of its own
-        if loop and is_call:
-            comment = f"{signs[loop]}, {COUNT.search(line)[0]}"
+        if loop and (blocks := re.search(r" +loop\d+[(].*# (\d+ blocks)", line)):  # the loop has its own function
+            comment = f"{signs[loop]}, {blocks[1]}"
         elif loop and is_program:
             if loop is not now:
                 now, indent = loop, code[: -len(code.lstrip())]
                 looped.add(head := f"{indent}for k in blocks:  # {signs[loop]}, 1 block")
                 yield head
-            code = f"{indent}    " + re.sub(rf"\b({'|'.join(cut[loop]) or '(?!)'})\b", r"\1[k]", code.strip())
+            code = f"{indent}    " + re.sub(cut_names(program, loop), r"\1[k]", code.strip())
         code = re.sub(r"\w+", lambda word: names.get(word[0], re.sub(r"^b(?=\d+$)", "buf", word[0])), code)
         looped |= {code + mark + comment} if loop else set()
         yield code + mark + comment
 
 
-def cut_names(program: Program, owner: dict[Node, Node]) -> dict[Node, set[str]]:
-    """Fused op → the arrays of its lines that are cut into blocks; others, such as a bias, are read whole."""
-    leads = defaultdict[Node, dict[str, Any]](dict)  # node → the names of its calls → which operands are cut
-    for step in program.text.steps:
-        leads[step.node][step.text.partition("(")[0]] = step.leads
-    cut = defaultdict[Node, set[str]](set)
-    for n, node in program.text.nodes.items():
-        call, _, rest = program.source.splitlines()[n - 1].partition("  #")[0].strip().removesuffix(")").partition("(")
-        which, operands = leads[node].get(call) or (), re.sub(r"\w+=", "", rest).split(", ")
-        cut[owner.get(node, node)] |= {
-            x for x, is_cut in zip(operands, which) if is_cut and len(which) == len(operands)
-        }
-    return cut
+def cut_names(program: Program, loop: Node) -> str:
+    """A pattern for the arrays that a loop cuts into blocks; others, such as a bias, are read whole."""
+    shapes = dict(re.findall(r"(\w+) = \w+[(](?:\d+, )?([(][\d, ]*[)]), ", program.source))
+    shapes |= {f"x{i}": str(x.spec.shape) for i, x in enumerate(program.graph.inputs)}
+    sizes = {x: re.findall(r"\d+", shape) for x, shape in (shapes | {"": str(loop.op.shape)}).items()}  # "": the loop
+    cut = [x for x, size in sizes.items() if x and size[:1] == sizes[""][:1] and len(size) == len(sizes[""])]
+    return rf"\b({'|'.join(cut) or '(?!)'})\b"
 
 
 def comment_of(node: Node, sign: str) -> str:
