@@ -136,7 +136,7 @@ def turns(x):
 
 
 def test_each_line_leads_to_both_sides_and_what_python_runs_is_counted(show):
-    """Lines that make no op led nowhere, and a pressed line lit boxes without a line to them."""
+    """Lines that make no op led nowhere, and a pressed line had no line to its boxes."""
     page = show(StaticVsDynamic(turns, mg.tensor(3.0)), viewport={"width": 1090, "height": 768}).page
     page.locator(".mg-widget").focus()
     ties, counts = page.locator(".mg-ties"), page.locator(".mg-code .mg-ran")

@@ -17,11 +17,11 @@ function numberLine(own, came, level, isRight) {
   const isLog = own > 0 && came > 0 && Math.max(own / came, came / own) >= 8, at = isLog ? Math.log10 : (v) => v;
   const [low, high] = isLog ? [Math.floor(at(Math.min(own, came))), Math.ceil(at(Math.max(own, came)))] : [Math.min(0, own, came), Math.max(0, own, came)];
   const place = (v) => 20 + (360 * (v - low)) / (high - low || 1), [x, y] = [place(at(own)), place(at(came))];
-  const ticks = ticksOf(low, high, isLog).map((v) => `<path d="M${place(v)},40v6"/><text x="${place(v)}" y="60">${inShort(isLog ? 10 ** v : v)}</text>`);
-  const bars = [4, 8, 12].map((tall, i) => `<rect class="mg-bar${i > level ? " mg-empty" : ""}" x="${x - 8 + 6 * i}" y="${18 - tall}" width="4" height="${tall}"/>`);
+  const ticks = ticksOf(low, high, isLog).map((v) => `<path class="mg-axis" d="M${place(v)},40v6"/><text x="${place(v)}" y="60">${inShort(isLog ? 10 ** v : v)}</text>`);
+  const bars = [4, 8, 12].map((tall, i) => `<rect class="${i > level ? "mg-empty" : "mg-bar"}" x="${x - 8 + 6 * i}" y="${18 - tall}" width="4" height="${tall}"/>`);
   const line = make("div", { className: "mg-number-line", "aria-hidden": "true" });
   line.dataset.right = isRight;
-  line.innerHTML = `<svg viewBox="0 0 400 64" width="400"><path d="M8,40H392"/>${ticks.join("")}
+  line.innerHTML = `<svg viewBox="0 0 400 64" width="400"><path class="mg-axis" d="M8,40H392"/>${ticks.join("")}
     <path class="mg-gap" d="M${x},40H${y}"/><circle cx="${y}" cy="40" r="7"/><path class="mg-own" d="M${x - 7},22h14l-7,12z"/>${bars.join("")}</svg>`;
   return line;
 }

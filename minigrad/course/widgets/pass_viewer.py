@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from html import escape
 from io import StringIO
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Any
 from zlib import crc32
 
@@ -72,9 +72,8 @@ class PassViewer(Film):
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
         with redirect_stdout(StringIO()):  # discards the output of each run
             way = steps(trace.graph, FAST if fast else STANDARD, lambda x: fastest(partial(Program(x), *arrays)))
-        changed = [step for step in way if step.changed]
-        most = max(step.bytes_moved for step in changed)
-        scenes = [Scene(step, changed[0].bytes_moved, most) for step in changed]
+        moved = [step.bytes_moved for step in way if step.changed]
+        scenes = [Scene(step, moved[0], max(moved)) for step in way if step.changed]
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
         self.ends = halves(scenes[0], scenes[-1], *ENDS, fused_in(scenes))
         self.code = scenes[-1].still()
@@ -163,10 +162,10 @@ class Scene:
 
     def still(self) -> str:
         """The code as a picture, with a bar beside fused ops."""
-        start = next(i for i, line in enumerate(self.lines) if line.startswith("def "))
-        coloured = re.findall("<span.*?>(.*?)</span>", code(self.lines[start:], 1))
-        bars = (f'<i class="mg-keyword">{"┃" if line in self.looped else " "}</i>' for line in self.lines[start:])
-        return draw_lines([bar + line for bar, line in zip(bars, coloured)])
+        lines = [*dropwhile(lambda line: not line.startswith("def "), self.lines)]
+        coloured = re.findall("<span.*?>(.*?)</span>", code(lines, 1))
+        bars = (f'<i class="mg-keyword">{"┃" if line in self.looped else " "}</i>' for line in lines)
+        return draw_lines([*map("".join, zip(bars, coloured))])
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""
@@ -194,10 +193,11 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
     for n, line in enumerate(program.source.splitlines(), 1):
         is_program |= line.startswith("def program")
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
-        node, loop = program.text.nodes.get(n), None
-        if mark and node is not None:
-            loop = owner.get(node)
-            comment = sign_of(node.op) if loop else comment_of(node, signs.get(node, ""))
+        node = program.text.nodes.get(n) if mark else None
+        loop = owner.get(node) if node else None
+        if node is not None:
+            at = node.place if isinstance(node, NamedNode) and not loop else None
+            comment = signs.get(node, sign_of(node.op)) + (f", {at.function}:{at.line}" if at else "")
         if loop and (blocks := re.search(r" +loop\d+[(].*# (\d+ blocks)", line)):  # the loop has its own function
             comment = f"{signs[loop]}, {blocks[1]}"
         elif loop and is_program:
@@ -213,17 +213,12 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
 
 def cut_names(program: Program, loop: Node) -> str:
     """A pattern for the arrays that a loop cuts into blocks; others, such as a bias, are read whole."""
+    assert isinstance(loop.op, Fused)
     shapes = dict(re.findall(r"(\w+) = \w+[(](?:\d+, )?([(][\d, ]*[)]), ", program.source))
     shapes |= {f"x{i}": str(x.spec.shape) for i, x in enumerate(program.graph.inputs)}
     sizes = {x: re.findall(r"\d+", shape) for x, shape in (shapes | {"": str(loop.op.shape)}).items()}  # "": the loop
     cut = [x for x, size in sizes.items() if x and size[:1] == sizes[""][:1] and len(size) == len(sizes[""])]
     return rf"\b({'|'.join(cut) or '(?!)'})\b"
-
-
-def comment_of(node: Node, sign: str) -> str:
-    """The symbol of the box of an op and its place: @, layer:2."""
-    at = node.place if isinstance(node, NamedNode) else None
-    return ", ".join(filter(None, [sign or sign_of(node.op), f"{at.function}:{at.line}" if at else ""]))
 
 
 def key_of_line(line: str) -> str:

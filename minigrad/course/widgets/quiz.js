@@ -122,8 +122,7 @@ function certainty({ model, asked }, results) {
   const row = (words, isRight) => make("tr", {}, make("th", { scope: "row" }, words),
     ...levels.map((level) => make("td", {}, make("div", {}, ...stack(level, isRight)))));
   const head = make("tr", {}, make("td", {}), ...levels.map((level) => make("th", { scope: "col", className: "mg-level" }, level)));
-  const caption = make("caption", {}, "How sure you were, and what was right");
-  return make("table", { className: "mg-certainty" }, caption, row("✓ right", true), row("✗ wrong", false), head);
+  return make("table", { className: "mg-certainty", "aria-label": "How sure you were" }, row("✓ right", true), row("✗ wrong", false), head);
 }
 
 export default { render };

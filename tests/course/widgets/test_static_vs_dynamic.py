@@ -182,11 +182,8 @@ def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
     assert spans == [("", "true: + 1"), ("mg-taken", "false: exp, ×")]
     assert re.search(r"</tspan>, line 4<", right)
     titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
-    assert titles == [
-        "Eager: built again in every call",
-        static_vs_dynamic.COUNTED,
-        "Static graph: built once, run often",
-    ]
+    titled = ["Eager: built again in every call", static_vs_dynamic.COUNTED, "Static graph: built once, run often"]
+    assert titles == titled
     numbered = '<tspan class="mg-dim" x="44"> 4 </tspan>    <tspan class="mg-keyword">if</tspan> y &gt; '
     assert f'{numbered}<tspan class="mg-figure">3</tspan>:' in widget.svg
 
