@@ -196,8 +196,7 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
         node = program.text.nodes.get(n) if mark else None
         loop = owner.get(node) if node else None
         if node is not None:
-            at = node.place if isinstance(node, NamedNode) and not loop else None
-            comment = signs.get(node, sign_of(node.op)) + (f", {at.function}:{at.line}" if at else "")
+            comment = signs.get(node, sign_of(node.op)) + ("" if loop else place_of(node))
         if loop and (blocks := re.search(r" +loop\d+[(].*# (\d+ blocks)", line)):  # the loop has its own function
             comment = f"{signs[loop]}, {blocks[1]}"
         elif loop and is_program:
@@ -219,6 +218,11 @@ def cut_names(program: Program, loop: Node) -> str:
     sizes = {x: re.findall(r"\d+", shape) for x, shape in (shapes | {"": str(loop.op.shape)}).items()}  # "": the loop
     cut = [x for x, size in sizes.items() if x and size[:1] == sizes[""][:1] and len(size) == len(sizes[""])]
     return rf"\b({'|'.join(cut) or '(?!)'})\b"
+
+
+def place_of(node: Node) -> str:
+    at = node.place if isinstance(node, NamedNode) else None
+    return f", {at.function}:{at.line}" if at else ""
 
 
 def key_of_line(line: str) -> str:
