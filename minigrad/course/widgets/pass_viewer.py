@@ -188,13 +188,13 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
     # Inputs have the names that the graph shows, unless the code has one of them; buffers are buf0, buf1, …
     names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs) if isinstance(x, NamedNode)}
     names = names if {*names.values()}.isdisjoint(re.findall(r"\w+", program.source)) else {}
-    owner = {node: x for x in program.graph.nodes if isinstance(x.op, Fused) for node in x.op.body.nodes}
+    owner = fused_ops(program)
     indent, now, is_program = "", None, False
     for n, line in enumerate(program.source.splitlines(), 1):
         is_program |= line.startswith("def program")
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
         node = program.text.nodes.get(n) if mark else None
-        loop = owner.get(node) if node else None
+        loop = owner.get(node)
         if node is not None:
             comment = signs.get(node, sign_of(node.op)) + ("" if loop else place_of(node))
         if loop and (blocks := re.search(r" +loop\d+[(].*# (\d+ blocks)", line)):  # the loop has its own function
@@ -208,6 +208,11 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
         code = re.sub(r"\w+", lambda word: names.get(word[0], re.sub(r"^b(?=\d+$)", "buf", word[0])), code)
         looped |= {code + mark + comment} if loop else set()
         yield code + mark + comment
+
+
+def fused_ops(program: Program) -> dict[Node | None, Node]:
+    """A node inside a fused op → the fused op."""
+    return {node: x for x in program.graph.nodes if isinstance(x.op, Fused) for node in x.op.body.nodes}
 
 
 def cut_names(program: Program, loop: Node) -> str:

@@ -97,11 +97,12 @@ def draw_counts(html: str, last: Mapping[str, str]) -> str:
     lines = re.findall(r'<span data-id="line (\d+)".*?</i><i .*?</i>(.*?)</span>', html)
     wide = 44 + LETTER * (max(len(re.sub("<.*?>|&.*?;", "", line)) for _, line in lines) + 7)
     end = f'<i class="mg-ran" x="{wide:g}" text-anchor="end">'
-    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}graph run</i>']
+    idle = any(key.startswith("idle") for key in last)
+    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}{"graph run" if idle else ""}</i>']
     for n, (key, line) in enumerate(lines, 1):
-        ran, idle = (last.get(f"{each} {key}", "") for each in ("ran", "idle"))
+        ran, never = (last.get(f"{each} {key}", "") for each in ("ran", "idle"))
         start = f'<i class="mg-ran" x="34" text-anchor="end">{ran}</i><i class="mg-dim" x="44">{n:2} </i>'
-        drawn.append(f"{start}{line}{end.replace('ran', 'name')}{idle}</i>")
+        drawn.append(f"{start}{line}{end.replace('ran', 'name')}{never}</i>")
     return draw_lines(drawn, wide)
 
 
