@@ -108,8 +108,8 @@ widgets.ForwardAndReverse(loss, 1.0, 2.0, 3.0, -1.0, 2.0, 1.0)
 # ## Eager, and as a static graph
 #
 # You see the same function twice. On the left it runs eagerly: each line adds its nodes, and values are there at once.
-# On the right the graph is built first, and values flow when it is run. Click a line, and its nodes light up on both
-# sides.
+# On the right the graph is built first, and values flow when it is run. Dots beside a line count how often Python runs
+# it. Click a line, and its nodes light up on both sides.
 
 
 # %%
@@ -128,7 +128,7 @@ widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(-1.0),), (mg.ten
 # %% [markdown]
 # ## What a compiler does to a graph
 #
-# Pass by pass, it shows what the pass removes, what it adds, and how much time that saves.
+# Pass by pass, it shows what the pass removes, what it adds, and how many bytes and how much time that saves.
 
 
 # %% tags=["measured", "nbval-ignore-output"]

@@ -67,15 +67,17 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     expect(widget.get_by_role("textbox")).to_be_disabled()
     expect(radio(widget, "certain")).to_be_checked()
     assert notebook.told("print(p.locked)", "{'answer': 4, 'confidence': 'certain'}")
-    assert "came" not in notebook.kernel("print(p.outcome)")
+    assert notebook.kernel("print(p.outcome)") == "{}"
+    assert widget.locator(".mg-number-line").count() == 0
 
     # The kernel reveals what its own code has found: in the widget, and under the cell.
     assert "you predicted 4 boxes" in notebook.kernel(f"from minigrad.course import reveal; print({REVEAL})")
     expect(widget).to_have_attribute("data-phase", "revealed")
     expect(widget.locator(".mg-say")).to_contain_text("It is 5 boxes: 1 too few. You were certain")
     expect(widget.locator(".mg-result")).to_have_text("predicted4 boxes ✗ (wrong)result5 boxes")
-    result, sentence = (widget.locator(each).bounding_box() for each in (".mg-result", ".mg-say"))
-    assert result["y"] + result["height"] <= sentence["y"]
+    result, line, sentence = (widget.locator(f".mg-{x}").bounding_box() for x in ("result", "number-line", "say"))
+    assert result["y"] + result["height"] <= line["y"] < line["y"] + line["height"] <= sentence["y"]
+    assert widget.locator(".mg-number-line .mg-bar:not(.mg-empty)").count() == 3  # certain
     assert [record["right"] for record in kept(lab, "boxes")] == [None, False]
 
     # A new kernel knows what was locked, and no longer what came.
@@ -209,12 +211,15 @@ def test_a_quiz_marks_right_and_wrong_where_they_stand_and_sets_code_as_code(sho
     before = show(quiz).page
     assert before.locator("legend code").all_text_contents() == ["x.exp()"]
     assert before.locator(".mg-option code").all_text_contents() == ["x", "<i>x</i>", "a"]
-    assert before.locator(".mg-mark, legend b, i").count() == 0
+    assert before.locator(".mg-mark, .mg-certainty, legend b, i").count() == 0
 
     for name, answer in (("code", "`x`"), ("many", 3), ("order", ["`a`", "b", "c"])):
         quiz.lock(name, answer, "guess")
     visit = show(quiz)
     assert visit.page.locator(".mg-verdict").all_text_contents() == ["✗ wrong", "✓ right", "✗ wrong"]
+    right, wrong, _ = visit.page.locator(".mg-certainty tr").all()
+    assert [row.locator("td").all_text_contents() for row in (right, wrong)] == [["2", "", ""], ["13", "", ""]]
+    assert quiz.text.endswith("\nguess: 1 of 3 right")
     assert visit.violations("html") == []
     visit.page.get_by_role("button", name="1. What does x.exp()").click()
     choice, number, order = (visit.page.locator(".mg-asked").nth(n) for n in range(3))
@@ -366,3 +371,19 @@ def test_axe_finds_no_violation_in_any_state(show, tmp_path, monkeypatch):
         for scheme in ("light", "dark"):
             opened.page.emulate_media(color_scheme=scheme)
             assert opened.violations("html") == [], f"{name}, {scheme}"
+
+
+PLACES = """(line) => [...line.querySelectorAll(".mg-own, circle")].map((part) => {
+  const { left, right } = part.getBoundingClientRect();
+  return Math.round((left + right) / 2 - line.getBoundingClientRect().left); })"""
+
+
+@pytest.mark.parametrize(("own", "came", "places"), [
+    (0, 0, (20, 20)), (-2, 6, (20, 380)), (3, 4.0, (290, 380)), (24_000, 2_400_000, (66, 306)), (1e-9, 1e-7, (20, 380)),
+])  # fmt: skip
+def test_own_and_true_answer_stand_on_a_number_line_that_holds_both(show, own, came, places, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = Predict(f"on a line {own}", "How many?").lock(own, "guess")
+    asked.reveal(came)
+    line = show(asked, viewport={"width": 700, "height": 500}).page.locator(".mg-number-line")
+    assert line.evaluate(PLACES) == pytest.approx(places[::-1], abs=1)

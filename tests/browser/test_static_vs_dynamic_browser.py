@@ -45,7 +45,7 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     press(page, "ArrowRight", times=2)
     expect(film.locator(".mg-say")).to_contain_text("Run eagerly, this line computes 2; traced, it adds 1 box.")
     expect(film.locator('[data-id="left says"]')).to_have_text("called\n")
-    expect(film.locator(".mg-code .mg-hot")).to_have_text("    y = x * 2")
+    expect(film.locator(".mg-code .mg-hot")).to_have_text("●    y = x * 2")
     assert values(film, "l") == ["1", "2"]
     assert values(film, "r") == ["?", "?"]
     expect(film.locator('[data-id="right says"]')).to_have_text("while tracing: called\n")
@@ -127,6 +127,30 @@ def test_a_line_leads_from_the_code_that_runs_to_its_boxes_and_tracing_stops_at_
         assert page.locator(".mg-stopped, .mg-hot[data-id=rstop]").count() == 2 * (function is halving)
     page.set_viewport_size({"width": 420, "height": 800})
     page.wait_for_function(f"() => ({TOUCHES})() === 'true,true'")
+
+
+def turns(x):
+    for _ in range(2):
+        x = x * x
+    return x
+
+
+def test_each_line_leads_to_both_sides_and_what_python_runs_is_counted(show):
+    """Lines that make no op led nowhere, and a pressed line had no line to its boxes."""
+    page = show(StaticVsDynamic(turns, mg.tensor(3.0)), viewport={"width": 1090, "height": 768}).page
+    page.locator(".mg-widget").focus()
+    ties, counts = page.locator(".mg-ties"), page.locator(".mg-code .mg-ran")
+    press(page, "ArrowRight")
+    assert ties.locator("text").all_text_contents() == ["no op", "no op"]
+    press(page, "ArrowRight", times=5)  # return: to the results that are there
+    assert ties.locator("path.mg-near").count() == 2
+    assert counts.all_text_contents() == ["", "", "●●●", "", "●●", "", "●", ""]
+    press(page, "End")
+    assert counts.all_text_contents() == ["", "", "●●●", "0", "●●", "0", "●", "0"]
+    page.locator('.mg-code [role="button"]').first.click()
+    assert ties.locator("polygon.mg-held").count() == page.locator(".mg-linked.mg-op").count() == 4
+    page.keyboard.press("Enter")
+    assert ties.locator("polygon").count() == 0
 
 
 def wide(x):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from html import escape
 from keyword import kwlist
 
-from ...draw.charts import picture
+from ...draw.charts import SIZE, picture
 from .film import FIRST
 from .widget import HERE
 
@@ -22,10 +22,10 @@ REMOVED = "−"  # prefix of a line that a pass removed
 LINE, LETTER = 18, 7.3  # height of a line and width of a letter, in pixels
 
 
-def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
+def code(lines: Sequence[str], first: int, lit: Collection[str] = (), fused: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
-    marks = [" mg-fused" * x.endswith(", fused") + " mg-gone" * x.startswith(REMOVED) for x in lines]
+    marks = [" mg-fused" * (x in fused) + " mg-gone" * x.startswith(REMOVED) for x in lines]
     classes = ["mg-hot" * (line in lit) + mark for line, mark in zip(lines, marks)]
     looks = [f'class="{look}" style="--in: {len(x) - len(x.lstrip())}ch"' for x, look in zip(lines, classes)]
     pairs = enumerate(zip(coloured, looks), first)
@@ -39,13 +39,21 @@ def colour(token: re.Match[str]) -> str:
 
 
 def drawing(html: str) -> str:
-    """The first picture in a panel as SVG; without a picture, its lines of code or of text."""
-    if found := FIRST.search(html):
-        return found[0]
-    lines = re.findall(r"<span[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)
+    """The pictures in a panel as one SVG, one below the other; without a picture, its lines of code or of text."""
+    if found := FIRST.findall(html):
+        sizes = [tuple(map(float, SIZE.findall(each)[:2])) for each in found]
+        tops = [sum(height for _, height in sizes[:n]) for n in range(len(found))]
+        placed = [each.replace("<svg ", f'<svg y="{top:g}" ', 1) for each, top in zip(found, tops)]
+        return picture("", max(width for width, _ in sizes), tops[-1] + sizes[-1][1], placed, "")
+    lines = re.findall(r"<span data[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)
     numbered = (f'<i class="mg-dim">{n:2} </i> {line}' if line else words for n, (line, words) in enumerate(lines, 1))
-    lines = [re.sub(r"(</?)i\b", r"\1tspan", line) for line in numbered]
+    return draw_lines([*numbered])
+
+
+def draw_lines(html: Sequence[str], width: float = 0) -> str:
+    """Lines of code as a picture, of this width or of the width of the longest line."""
+    lines = [re.sub(r"(</?)i\b", r"\1tspan", line) for line in html]
     start = '<text class="mg-line" xml:space="preserve" x="0" y="'
     drawn = [f'{start}{LINE * n}">{line}</text>' for n, line in enumerate(lines, 1)]
-    width = LETTER * max((len(re.sub("<.*?>", "", line)) for line in lines), default=0)
+    width = width or LETTER * max((len(re.sub("<.*?>", "", line)) for line in lines), default=0)
     return picture("", width, LINE * (len(lines) + 0.5), drawn, "")

@@ -41,6 +41,7 @@ class EagerRun(PictureBuilder):
     """The run of a function as a graph, with a box for each tensor that was created.
 
     result    the outputs as text
+    outputs   the ids of their boxes on the screen
     used      the boxes that the outputs depend on
     """
 
@@ -56,7 +57,8 @@ class EagerRun(PictureBuilder):
         self.given = [self.leaf(x, box, names) for x, box in self.recording.given]
         self.moments = list(self.collect_moments(names))
         self.result = self.recording.text
-        self.used = {self.box_of[id(x)] for x in leaves(self.recording.result) if id(x) in self.box_of}
+        ends = [self.box_of[id(x)] for x in leaves(self.recording.result) if id(x) in self.box_of]
+        self.outputs, self.used = [f"l{box}" for box in ends], {*ends}
         for arrow in reversed(self.arrows):
             self.used |= {arrow.tail} if arrow.head in self.used else set()
         lines = {box[1:]: line - code_of(f).co_firstlineno + 1 for box, line in self.line.items()}

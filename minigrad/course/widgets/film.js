@@ -1,5 +1,4 @@
-// Plays a film: pictures, code and text whose parts change step by step. Python lists the changes; this file does not
-// know what the pictures mean.
+// Plays a film: pictures, code and text whose parts change step by step. Python lists the changes.
 //
 //   panels      [{ title, html, wide }]      HTML or SVG; parts that change have a data-id
 //   steps       [{ phase, say, text: {id: words}, on: {class: [ids]}, off: …, hot: … }]
@@ -124,6 +123,7 @@ function onPress(f, event) {
   const id = part.dataset.id, again = f.pressed === id;
   if (f.pressed) press(f, f.pressed, false);
   if (!again) press(f, id, true);
+  if (typeof decorate === "function") decorate(f, f.now, part.closest(".mg-widget"));
 }
 
 // The positions of the parts of a scene that have a data-key.

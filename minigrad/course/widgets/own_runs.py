@@ -28,7 +28,7 @@ from ...profiler.roofline import arrays_of
 from .recording import PrintRecorder
 from .widget_trace import trace_of
 
-title = "Static graph: built first, run later"
+title = "Static graph: built once, run often"
 
 
 def is_tensor(x: Any) -> bool:

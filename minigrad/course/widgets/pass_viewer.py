@@ -1,8 +1,10 @@
 """A compiler's passes, one after another: the graph before and after each, what it costs, and its code.
 
 On the left, the boxes that the pass removes have a cross, and those that it joins into one op have a thick frame; on
-the right, the boxes that it adds or changes are framed. The table has the number of ops, the bytes moved, the peak of
-live bytes and the time of a run. The last step compares the graph as it was written with the one that runs.
+the right, the boxes that it adds or changes are framed. Above each graph stand its number of ops and a bar of the bytes
+that it moves. A fused op is one loop in the code, and each line of code names its box. The table has the number of
+ops, the bytes moved, the peak of live bytes and the time of a run. The last step compares the graph as it was written
+with the one that runs.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from difflib import SequenceMatcher
 from functools import partial
 from html import escape
 from io import StringIO
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Any
 from zlib import crc32
 
+from ...draw.charts import picture
 from ...draw.graphs import place_boxes, whole
 from ...draw.rules import sign_of
-from ...draw.svg import STYLE, draw_down
+from ...draw.svg import ROOM, STYLE, draw_down, natural_width, text
 from ...draw.words import join_names, number, pluralize
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.passes.fuse import Fused
@@ -30,7 +33,7 @@ from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .code import LOOKS, REMOVED, code
+from .code import LOOKS, REMOVED, code, draw_lines, drawing
 from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
@@ -69,13 +72,17 @@ class PassViewer(Film):
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
         with redirect_stdout(StringIO()):  # discards the output of each run
             way = steps(trace.graph, FAST if fast else STANDARD, lambda x: fastest(partial(Program(x), *arrays)))
-        scenes = [Scene(step) for step in way if step.changed]
+        moved = [step.bytes_moved for step in way if step.changed]
+        scenes = [Scene(step, moved[0], max(moved)) for step in way if step.changed]
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
         self.ends = halves(scenes[0], scenes[-1], *ENDS, fused_in(scenes))
+        self.code = scenes[-1].still()
 
     @property
     def svg(self) -> str:
-        return self.place_in_rows(self.ends)
+        graphs, code = [(title, drawing(html)) for title, html in self.ends], ("The code", self.code)
+        is_wide = sum(natural_width(drawn) for _, drawn in (*graphs, code)) > ROOM
+        return self.place_in_rows(*([graphs, [code]] if is_wide else [[*graphs, code]]))
 
 
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
@@ -84,7 +91,7 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     following = scenes[min(1, len(scenes) - 1)]
     title = "No pass changes the graph" if following is first else f"Next, after {escape(following.step.name)}"
     _, coming = halves(first, following, "", title, fused)
-    screens = [[(f"As written: {first.ops_in_words}", first.html), coming, first.code(first)]]
+    screens = [[("As written", first.account + first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
         screens.append([*halves(before, after, f"Before {name}", f"After {name}", fused), after.code(before)])
@@ -105,9 +112,9 @@ def halves(before: Scene, after: Scene, first: str, second: str, fused: set[str]
     out, added, changed = compare(before, after)
     removed, joined = [key for key in out if key not in fused], [key for key in out if key in fused]
     marks = ", ".join(["✕ gone"] * bool(removed) + ["▢ fused"] * bool(joined))
-    legends = f" ({marks})" * bool(marks), " (▢ new)" * bool(added or changed)
-    left = f"{first}: {before.ops_in_words}{legends[0]}", before.mark({"removed": removed, "fused": joined})
-    return left, (f"{second}: {after.ops_in_words}{legends[1]}", after.mark({"added": added + changed}))
+    legends = f": {marks}" * bool(marks), ": ▢ new" * bool(added or changed)
+    left = first + legends[0], before.account + before.mark({"removed": removed, "fused": joined})
+    return left, (second + legends[1], after.account + after.mark({"added": added + changed}))
 
 
 class Scene:
@@ -116,11 +123,15 @@ class Scene:
     ops      key → node, for each op shown
     key      node → its key, the same in every scene that has the node
     html     its picture
+    account  a picture of its cost, beside that of the graph as written
     lines    its code
+    looped   the lines of fused ops
     """
 
-    def __init__(self, step: PassResult):
+    def __init__(self, step: PassResult, first: int, most: int):
+        """The bytes moved: `first` by the graph as written, `most` by the graph that moves most."""
         self.step = step
+        self.account = draw_account(self.ops_in_words, step.bytes_moved, first, most)
         self.picture, self.place = place_boxes([y for y in step.graph.outputs if y is not None], {})
         refuse_large("PassViewer", self.picture, LARGEST)
         self.key: dict[Node, str] = {}
@@ -134,7 +145,9 @@ class Scene:
             key = f' data-key="{escape(self.key[node])}"' * (whole(node) is node)  # not of a result that it picks
             self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}"{key}')
         self.ops = {key: x for x, key in self.key.items() if x.inputs and x in self.place and whole(x) is x}
-        self.lines = list(lines_of_code(Program(step.graph)))
+        signs = {x: self.signs([key]) for key, x in self.ops.items()}
+        self.looped: set[str] = set()
+        self.lines = list(lines_of_code(Program(step.graph), signs, self.looped))
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
@@ -145,10 +158,14 @@ class Scene:
         lines = list(merge_removed_lines(before.lines, self.lines))
         start = next(i for i, line in enumerate(lines) if line.startswith("def "))
         once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
-        is_whole = any(x.endswith(", fused") for x in lines) and not any("def block" in x for x in lines)
-        return "The code" + ": fused ops run block by block, and this array is one block" * is_whole, once + code(
-            lines[start:], start + 1, lit
-        )
+        return "The code", once + code(lines[start:], start + 1, lit, self.looped)
+
+    def still(self) -> str:
+        """The code as a picture, with a bar beside fused ops."""
+        lines = [*dropwhile(lambda line: not line.startswith("def "), self.lines)]
+        coloured = re.findall("<span.*?>(.*?)</span>", code(lines, 1))
+        bars = (f'<i class="mg-keyword">{"┃" if line in self.looped else " "}</i>' for line in lines)
+        return draw_lines([*map("".join, zip(bars, coloured))])
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""
@@ -163,30 +180,78 @@ class Scene:
         return join_names([self.picture.symbol(self.picture.box[self.place[self.ops[key]]]) for key in keys])
 
 
-def lines_of_code(program: Program) -> Iterator[str]:
-    """The lines of a program, each with its place in the user's function, such as layer:2, and whether it is fused."""
+def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) -> Iterator[str]:
+    """The lines of a program, each with the symbol of its op and its place in the user's function, such as layer:2.
+
+    A fused op that runs in one block is shown as the loop that it is for larger arrays; `looped` gets its lines.
+    """
     # Inputs have the names that the graph shows, unless the code has one of them; buffers are buf0, buf1, …
     names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs) if isinstance(x, NamedNode)}
     names = names if {*names.values()}.isdisjoint(re.findall(r"\w+", program.source)) else {}
-    inside = {node for fused in program.graph.nodes if isinstance(fused.op, Fused) for node in fused.op.body.nodes}
+    owner = fused_ops(program)
+    indent, now, is_program = "", None, False
     for n, line in enumerate(program.source.splitlines(), 1):
-        node = program.text.nodes.get(n)
+        is_program |= line.startswith("def program")
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
+        node = program.text.nodes.get(n) if mark else None
+        loop = owner.get(node)
+        if node is not None:
+            comment = signs.get(node, sign_of(node.op)) + ("" if loop else place_of(node))
+        if loop and (blocks := re.search(r" +loop\d+[(].*# (\d+ blocks)", line)):  # the loop has its own function
+            comment = f"{signs[loop]}, {blocks[1]}"
+        elif loop and is_program:
+            if loop is not now:
+                now, indent = loop, code[: -len(code.lstrip())]
+                looped.add(head := f"{indent}for k in blocks:  # {signs[loop]}, 1 block")
+                yield head
+            code = f"{indent}    " + re.sub(cut_names(program, loop), r"\1[k]", code.strip())
         code = re.sub(r"\w+", lambda word: names.get(word[0], re.sub(r"^b(?=\d+$)", "buf", word[0])), code)
-        if mark and isinstance(node, NamedNode) and node.place:
-            comment = f"{node.place.function}:{node.place.line}"
-        if node in inside:
-            comment += ", fused"
+        looped |= {code + mark + comment} if loop else set()
         yield code + mark + comment
+
+
+def fused_ops(program: Program) -> dict[Node | None, Node]:
+    """A node inside a fused op → the fused op."""
+    return {node: x for x in program.graph.nodes if isinstance(x.op, Fused) for node in x.op.body.nodes}
+
+
+def cut_names(program: Program, loop: Node) -> str:
+    """A pattern for the arrays that a loop cuts into blocks; others, such as a bias, are read whole."""
+    assert isinstance(loop.op, Fused)
+    shapes = dict(re.findall(r"(\w+) = \w+[(](?:\d+, )?([(][\d, ]*[)]), ", program.source))
+    shapes |= {f"x{i}": str(x.spec.shape) for i, x in enumerate(program.graph.inputs)}
+    sizes = {x: re.findall(r"\d+", shape) for x, shape in (shapes | {"": str(loop.op.shape)}).items()}  # "": the loop
+    cut = [x for x, size in sizes.items() if x and size[:1] == sizes[""][:1] and len(size) == len(sizes[""])]
+    return rf"\b({'|'.join(cut) or '(?!)'})\b"
+
+
+def place_of(node: Node) -> str:
+    at = node.place if isinstance(node, NamedNode) else None
+    return f", {at.function}:{at.line}" if at else ""
+
+
+def key_of_line(line: str) -> str:
+    """A line without the names of buffers, its comment and the loop around it."""
+    return BUFFER.sub("", line.partition("  #")[0].strip().replace("[k]", ""))
 
 
 def merge_removed_lines(before: list[str], after: list[str]) -> Iterator[str]:
     """The lines after a pass, and those that it removed, at their old places, each with a minus sign."""
-    old, new = ([BUFFER.sub("", line).removesuffix(", fused") for line in lines] for lines in (before, after))
+    old, new = ([*map(key_of_line, lines)] for lines in (before, after))
     for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         gone = (line for key, line in zip(old[a:b], before[a:b]) if key not in new[c:d])
         yield from (REMOVED + line.partition("  #")[0].removeprefix(" ") for line in gone)
         yield from after[c:d]
+
+
+def draw_account(ops: str, moved: int, first: int, most: int) -> str:
+    """The number of ops, and a bar of the bytes moved within that of the graph that moves most."""
+    saved, end = 1 - moved / first, 240 * moved / most
+    words = text("mg-number mg-saved", 234, 40, f"−{100 * saved:.0f} %") if saved > 0 and end < 190 else ""
+    bars = ["mg-room", 0.5, 239], ["mg-moved", 0, end]
+    drawn = [f'<rect class="{look}" x="{x}" y="27.5" width="{wide:.1f}" height="16"/>' for look, x, wide in bars]
+    names = text("mg-big", 0, 20, ops), text("mg-number", 240, 20, f"{moved:,} bytes moved")
+    return picture("", 240, 46, [*names, *drawn, words], "mg-account")
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:

@@ -14,14 +14,16 @@ function render({ model, el }) {
     const outcome = model.get("outcome"), locked = model.get("locked");
     const known = "came" in outcome;
     const late = known && !("answer" in locked);
-    show(alone ? { locked: alone, say: ALONE } : { locked, say: model.get("say"), late });
     skip.hidden = !model.get("held");
-    const rows = known && outcome.predicted ? [["predicted", outcome.predicted], ["result", outcome.came]] : [];
+    const came = JSON.parse(outcome.answer ?? "null"), right = outcome.right === "true", isKept = known && outcome.predicted;
+    const inPlace = isKept && ["option", "truth", "order"].includes(model.get("question").kind); // marked where they stand
+    const rows = isKept && !inPlace ? [["predicted", outcome.predicted], ["result", outcome.came]] : [];
+    show(alone ? { locked: alone, say: ALONE } : { locked, say: model.get("say"), late, result: inPlace ? { answer: came, right } : null });
     result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
-    if (rows.length) {
-      result.dataset.right = outcome.right;
-      result.querySelector("dd").append(mark(outcome.right === "true"));
-    }
+    result.dataset.right = right;
+    result.querySelector("dd")?.append(mark(right));
+    asked.querySelector(".mg-number-line")?.remove();
+    if (rows.length && typeof came === "number") result.after(numberLine(locked.answer, came, model.get("confidences").indexOf(locked.confidence), right));
     root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
     if (alone || (known && !late)) unfold();
   }

@@ -6,8 +6,10 @@ the source, not in an output, not in the saved state of the widget.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import traitlets
@@ -35,7 +37,7 @@ class Predict(Form):
     Raises ValueError for a question that cannot be answered.
     """
 
-    _esm = javascript("question", "predict")
+    _esm = javascript("question", "number_line", "predict")
     counted = True
     verb, unanswered = "You predict", "Not predicted yet."
 
@@ -88,7 +90,9 @@ class Predict(Form):
         """Update the traits from the prediction; `more` is a sentence to add."""
         kept, outcome, asked = self.prediction.locked_record, self.prediction.outcome, self.prediction.question
         self.locked = {key: kept[key] for key in ("answer", "confidence")} if kept else {}
-        self.outcome = outcome
+        came = self.prediction.came if outcome else None
+        is_plain = isinstance(came, str | bool | int | list) or (isinstance(came, float) and isfinite(came))
+        self.outcome = outcome | ({"answer": json.dumps(came)} if is_plain else {})
         self.held = self.prediction.is_held
         if outcome:
             late = LOCK_LATE if not kept and not_locked() else ""

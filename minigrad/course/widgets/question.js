@@ -141,6 +141,7 @@ function form(question, confidences, send, gone = "The kernel does not answer, s
   const group = `mg-question-${serial++}`;
   const answer = answering(question, `${group}-answer`);
   const sure = radios("How sure are you?", confidences, `${group}-sure`);
+  sure.el.classList.add("mg-sure");
   const button = make("button", { type: "submit" }, "Lock");
   const say = make("p", { className: "mg-say", "aria-live": "polite", "aria-atomic": "true" });
   if (confidences.length === 1) { // a guess is not counted

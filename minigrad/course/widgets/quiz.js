@@ -83,6 +83,8 @@ function refresh(q) {
     show(alone ? { locked: alone, say: "It can no longer be changed." } : { locked: locked[name] ?? {}, say: says[name] ?? "", result });
     if (result) section.dataset.right = result.right;
     feedback.replaceChildren(...(result?.says ?? []).map((words) => make("p", {}, ...marked(words))));
+    const { answer, confidence } = locked[name] ?? {};
+    if (typeof result?.answer === "number") feedback.prepend(numberLine(answer, result.answer, model.get("confidences").indexOf(confidence), result.right));
   }
   q.root.dataset.phase = isDone ? "revealed" : "open";
   asked.forEach(({ name }, n) => label(q.tabs[n], n + 1, all, isLocked(q, name), results[name]));
@@ -108,7 +110,19 @@ function verdicts(q, results) {
     const state = result ? (result.right ? "✓ right" : "✗ wrong") : isLocked(q, name) ? "locked" : "open";
     return make("li", {}, make("span", { className: "mg-verdict" }, state), link);
   });
-  return [make("ol", { className: "mg-verdicts" }, ...rows)];
+  const list = make("ol", { className: "mg-verdicts" }, ...rows);
+  return Object.keys(results).length ? [certainty(q, results), list] : [list];
+}
+
+// How sure each answer was, from left to right: right ones are stacked above a line, wrong ones hang below it.
+function certainty({ model, asked }, results) {
+  const levels = model.get("confidences"), locked = model.get("locked");
+  const stack = (level, isRight) => asked.flatMap(({ name }, n) =>
+    (results[name].right === isRight && locked[name].confidence === level ? [make("span", { className: "mg-answered" }, `${n + 1}`)] : []));
+  const row = (words, isRight) => make("tr", {}, make("th", { scope: "row" }, words),
+    ...levels.map((level) => make("td", {}, make("div", {}, ...stack(level, isRight)))));
+  const head = make("tr", {}, make("td", {}), ...levels.map((level) => make("th", { scope: "col", className: "mg-level" }, level)));
+  return make("table", { className: "mg-certainty", "aria-label": "How sure you were" }, row("✓ right", true), row("✗ wrong", false), head);
 }
 
 export default { render };

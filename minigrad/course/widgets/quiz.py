@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ class Quiz(Form):
     Raises CourseError if there is no such quiz, or if its file is not valid.
     """
 
-    _esm = javascript("question", "quiz")
+    _esm = javascript("question", "number_line", "quiz")
 
     shown = ("label", "questions", "confidences", "locked", "says", "results", "score")
     questions: traitlets.List[Plain] = traitlets.List().tag(sync=True)
@@ -103,7 +104,14 @@ class Quiz(Form):
                 state = f"You say {asked.format_answer(kept['answer'])} ({kept['confidence']})."
             lines += [f"{n}. {asked.text}", f"   {state[0].upper()}{state[1:]}"]
             lines += [f"   {' '.join(self.results[asked.name]['says'])}"] if self.results else []
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._certainty()])
+
+    def _certainty(self) -> Iterator[str]:
+        """For each confidence, how many of these answers were right."""
+        for sure in self.confidences:
+            right = [x["right"] for name, x in self.results.items() if self.locked[name]["confidence"] == sure]
+            if right:
+                yield f"{sure}: {sum(right)} of {len(right)} right"
 
     def __repr__(self) -> str:
         return f"Quiz({self.label!r}: {self.score})"

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from html import escape
@@ -28,11 +28,11 @@ from ...draw.words import is_number, join_names, pluralize
 from ...engine.random import fork_rng
 from ...graph.autograph.scopes import from_library
 from . import own_runs
-from .code import LOOKS, code, drawing
+from .code import LETTER, LOOKS, code, draw_lines, drawing
 from .eager_run import LARGEST, EagerRun, LineRun, draw_half
 from .film import Choice, Cut, Film, Panel, Reel, output_area, refuse_large
 from .recording import PrintEvent, PrintRecorder, TooLong, format_value, truncate_text
-from .widget import javascript
+from .widget import HERE, javascript
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
@@ -44,7 +44,12 @@ NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
 UNMARKED = re.compile("^(?=.)(?!while (tracing|running): )", re.MULTILINE)  # the beginning of a line
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
 NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion")  # errors of PyTorch and JAX
-EAGER = "Eager: computed at once"
+EAGER = "Eager: built again in every call"
+STRIPS = (HERE / "static_vs_dynamic.svg").read_text("utf-8").split("\n\n")  # calls, and runs of one graph
+COUNTED = "How often Python runs each line"
+HEADS = '<div class="mg-heads"><span>eager call</span><span>graph run</span></div>'
+LINE = re.compile(r'(<span data-id="line (\d+)"[^>]*>)')
+COUNTS = r"\1" + "".join(rf'<i class="mg-ran" data-id="{key} \2" aria-hidden="true"></i>' for key in ("ran", "idle"))
 
 
 class StaticVsDynamic(Film):
@@ -61,7 +66,7 @@ class StaticVsDynamic(Film):
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
     """
 
-    _esm = javascript("stepper", "film", "ties")
+    _esm = javascript("stepper", "film", "ties", "static_vs_dynamic")
     sheets = (*Film.sheets, "ties", "static_vs_dynamic")
     looks = STYLE + LOOKS
 
@@ -81,8 +86,24 @@ class StaticVsDynamic(Film):
 
     @property
     def svg(self) -> str:
-        written, left, right = ((panel["title"], drawing(panel["html"])) for panel in self.film["panels"])
-        return self.place_in_rows([left, written, right])
+        last = {id: words for step in self.steps for id, words in step.get("text", {}).items()}
+        written, *halves = ((panel["title"], panel["html"]) for panel in self.film["panels"])
+        left, right = ((title, drawing(html)) for title, html in halves)
+        return self.place_in_rows([left, (written[0], draw_counts(written[1], last)), right])
+
+
+def draw_counts(html: str, last: Mapping[str, str]) -> str:
+    """The lines of code as a picture, between how often each runs in an eager call and in a run of the graph."""
+    lines = re.findall(r'<span data-id="line (\d+)".*?</i><i .*?</i>(.*?)</span>', html)
+    wide = 44 + LETTER * (max(len(re.sub("<.*?>|&.*?;", "", line)) for _, line in lines) + 7)
+    end = f'<i class="mg-ran" x="{wide:g}" text-anchor="end">'
+    idle = any(key.startswith("idle") for key in last)
+    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}{"graph run" if idle else ""}</i>']
+    for n, (key, line) in enumerate(lines, 1):
+        ran, never = (last.get(f"{each} {key}", "") for each in ("ran", "idle"))
+        start = f'<i class="mg-ran" x="34" text-anchor="end">{ran}</i><i class="mg-dim" x="44">{n:2} </i>'
+        drawn.append(f"{start}{line}{end.replace('ran', 'name')}{never}</i>")
+    return draw_lines(drawn, wide)
 
 
 def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> ModuleType:
@@ -112,26 +133,26 @@ def reel(f: Callable[..., Any], framework: ModuleType, traces: Any, args: Sequen
     source = lines_of(f)
     with fork_rng():  # so that the graph draws the same random numbers
         left = EagerRun(f, args, framework)
-    written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
+    written = Panel(COUNTED, HEADS + LINE.sub(COUNTS, code(list(source.values()), min(source))))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
-    panels = [written, Panel(EAGER, left.svg + printed)]
-    error = left.recording.error
+    panels = [written, Panel(EAGER, STRIPS[0] + left.svg + printed)]
+    error, none = left.recording.error, framework.title.partition(":")[0]
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
-        panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
+        panels.append(Panel(none, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
         right = AsGraph(traces, args, left, code_of(f))
     except TraceError as why:
-        panels.append(Panel(framework.title, draw_stop(f, left, why.line)))
+        panels.append(Panel(none, draw_stop(f, left, why.line)))
         end = f"Run eagerly, its result is {left.result}. It cannot be traced: {str(why).rstrip('.')}."
         return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
     lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
     for n in source:
         if boxes := [box for box, line in lines.items() if line == n]:
-            links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels.append(Panel(framework.title, right.svg + (output_area("right says") if printed else "")))
+            links |= {f"line {n}": boxes} | {box: [f"line {n}", *boxes] for box in boxes}
+    panels.append(Panel(framework.title, STRIPS[1] + right.svg + (output_area("right says") if printed else "")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -173,20 +194,24 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
 
 def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
     """A cut for each line that runs, with its effects on both sides. Returns all output of the trace."""
-    printed = ""
+    printed, ran = "", Counter[int]()
     for moment in left.moments:
+        ran[moment.line] += 1
         parts, text = right.build_line(moment)
+        near = [] if parts else [f"r{box}" for box in right.boxes_there(moment)]
         printed = UNMARKED.sub("while tracing: ", printed + text)
         already = right.explain_no_box(moment)
         word = re.match(r"\s*(if|elif|for|while)\b", source.get(moment.line, ""))
+        if re.match(r"\s*return\b", source.get(moment.line, "")):
+            near += left.outputs + [f"r{right.picture.output.id}"] * bool(right.picture.boxes)
         said = ["left says"] * moment.says + ["right says"] * bool(text)
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text, already),
-            text={"left says": moment.printed, "right says": truncate_text(printed)},
+            text={"left says": moment.printed, "right says": truncate_text(printed)} | tally(ran, moment.line),
             off={"hidden": [*moment.parts, *parts]},
-            hot={"hot": [f"line {moment.line}", *moment.parts, *parts, *said]},
+            hot={"hot": [f"line {moment.line}", *moment.parts, *parts, *said], "near": near},
         )
     return printed
 
@@ -198,7 +223,8 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
     say += " A view in the result is not built: each call makes it at the end." * ("a view" in right.unbuilt.values())
-    return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unbuilt]})
+    never = {f"idle {moment.line}": "0" for moment in left.moments}
+    return Cut(PHASES[1], say, text=never, off={"hidden": [*to_be_built(right), *right.unbuilt]})
 
 
 def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
@@ -223,10 +249,12 @@ def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int =
     """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
     sign = ["rstop", *(f"rstop{box}" for box in left.given)]
     yield Cut(PHASES[0], "The function is called, and runs eagerly.", on={"hidden": [*to_come(left), *sign]})
+    ran = Counter[int]()
     for moment in left.moments[:MOST_MOMENTS]:
         now, sign = (sign, []) if moment.line == culprit else ([], sign)
         say = sentence(source.get(moment.line, ""), moment, (), "", "stops" * bool(now))
-        line, texts = f"line {moment.line}", {"left says": moment.printed}
+        ran[moment.line] += 1
+        line, texts = f"line {moment.line}", {"left says": moment.printed} | tally(ran, moment.line)
         parts = [*moment.parts, *now, *["left says"] * moment.says]
         on = {"stopped": [line] * bool(now)}
         yield Cut(PHASES[0], say, text=texts, on=on, off={"hidden": parts}, hot={"hot": [line, *parts]})
@@ -240,6 +268,12 @@ def draw_stop(f: Callable[..., Any], left: EagerRun, line: int) -> str:
     sign = Box("stop", "op", f"{f.__name__} cannot be traced", "", where, "", "")
     arrows = tuple(Arrow(f"stop{box.id}", box.id, "stop") for box in inputs)
     return draw_half(Picture((*inputs, sign), arrows), "r", {})
+
+
+def tally(ran: Counter[int], line: int) -> dict[str, str]:
+    """How often a line has run: a dot for each time, up to four."""
+    n = ran[line]
+    return {f"ran {line}": "●" * n if n <= 4 else f"{n} ●"}
 
 
 def to_come(left: EagerRun) -> list[str]:
@@ -390,11 +424,17 @@ class AsGraph:
 
     def explain_no_box(self, moment: LineRun) -> str:
         """Words for a line that adds no box: it may add nothing, or the graph may have its boxes already."""
+        there = self.boxes_there(moment)
+        if there and there[0] in self.run.inner and moment.made_at & self.run.inner[there[0]]:
+            return f"is in the {self.picture.box[there[0]].op} already"
+        return "has its boxes already" if there else "adds nothing"
+
+    def boxes_there(self, moment: LineRun) -> list[str]:
+        """The boxes that the graph has for a line already."""
         for box, lines in self.run.inner.items():
             if moment.made_at & lines:
-                return f"is in the {self.picture.box[box].op} already"
-        built = self.shown if self.is_new else self.line
-        return "has its boxes already" if any(self.line[x] == moment.line for x in built) else "adds nothing"
+                return [box]
+        return [x for x in (self.shown if self.is_new else self.line) if self.line[x] == moment.line]
 
     def build_line(self, moment: LineRun) -> tuple[list[str], str]:
         """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.

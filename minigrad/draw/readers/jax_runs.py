@@ -23,7 +23,7 @@ from .jax import array_of, bind
 from .jaxpr import array_names, branch_scopes, function_of, is_jaxpr, names_of, spec_of, static_arguments, symbol_of
 
 CALLS = "jit", "custom_jvp_call", "custom_vjp_call"
-title, branch = "jaxpr: built first, run later", "jax.lax.cond"
+title, branch = "jaxpr: built once, run often", "jax.lax.cond"
 
 
 def is_tensor(x: Any) -> bool:

@@ -30,7 +30,7 @@ from .pytorch_calls import preserve
 from .pytorch_run import array_of
 from .pytorch_tensors import memory_of, spec_of, tensors_in
 
-title, branch = "torch.export: built first, run later", "torch.cond"
+title, branch = "torch.export: built once, run often", "torch.cond"
 ALIKE = {"slice": "getitem", "select": "getitem", "index": "getitem", "numpy_T": "T", "true_divide": "div",
          "wrap_with_set_grad_enabled": "set_grad_enabled"}  # fmt: skip
 BINARY = {*SIGNS.values(), "pow"} - {"[ ]"}

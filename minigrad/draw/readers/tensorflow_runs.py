@@ -23,7 +23,7 @@ from ..static_run import SIGNS, Saw, StaticRun, code_of, own_line, reachable
 from ..tensors import format_array
 from .tensorflow import GraphReader
 
-title = "tf.function: built first, run later"
+title = "tf.function: built once, run often"
 TYPES = {
     "realdiv": "div", "greater": "gt", "less": "lt", "equal": "eq", "greaterequal": "ge",
     "lessequal": "le", "stridedslice": "getitem",

@@ -182,8 +182,9 @@ def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
     assert spans == [("", "true: + 1"), ("mg-taken", "false: exp, ×")]
     assert re.search(r"</tspan>, line 4<", right)
     titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
-    assert titles == ["Eager: computed at once", "def branching", "Static graph: built first, run later"]
-    numbered = '<tspan class="mg-dim"> 4 </tspan>     <tspan class="mg-keyword">if</tspan> y &gt; '
+    titled = ["Eager: built again in every call", static_vs_dynamic.COUNTED, "Static graph: built once, run often"]
+    assert titles == titled
+    numbered = '<tspan class="mg-dim" x="44"> 4 </tspan>    <tspan class="mg-keyword">if</tspan> y &gt; '
     assert f'{numbered}<tspan class="mg-figure">3</tspan>:' in widget.svg
 
 
@@ -206,7 +207,7 @@ def test_a_line_is_linked_to_its_boxes_in_both():
     line = next(part for part, ids in film["links"].items() if part.startswith("line") and len(ids) > 3)
 
     assert {part[0] for part in film["links"][line]} == {"l", "r"}
-    assert all(film["links"][part] == [line] for part in film["links"][line])
+    assert all(film["links"][part] == [line, *film["links"][line]] for part in film["links"][line])
 
 
 def test_of_what_is_printed_at_great_length_the_beginning_is_shown():

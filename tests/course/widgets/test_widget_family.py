@@ -15,7 +15,7 @@ from tests.support.saved_page import page_state
 # GradientDescent run them; MemoryTimeline looks up the bytes of consumers; TrainingView trains and draws a network.
 JAVASCRIPT = {
     "GraphView": 51_400, "ChainRule": 32_500, "GradientDescent": 24_500, "MemoryTimeline": 28_000,
-    "TrainingView": 39_500,
+    "TrainingView": 39_500, "StaticVsDynamic": 23_500,
 }  # fmt: skip
 
 SHORTER = {"Roofline", "TrainingView", "Guess", "Predict", "Quiz"}  # do not print all that they say
