@@ -121,7 +121,8 @@ class Overview:
             elif isinstance(child, int):
                 yield INDENT * depth + words(self.listing.entries[child])
             else:
-                yield f"{INDENT * depth}{child.label.removesuffix(':')}: {child.of if child.kind == 'repeat' else self.size(child)}"
+                holds = child.of if child.kind == "repeat" else self.size(child)
+                yield f"{INDENT * depth}{child.label.removesuffix(':')}: {holds}"
                 inner: list[int | NodeGroup | str] = [*child.children]
                 if child.kind == "repeat":
                     inner = [child.children[0], f"… {pluralize(child.times - 1, 'more', 'more')} like it"]
