@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .hierarchy import NodeGroup
 from .listing import Entry, Listing
@@ -11,6 +11,7 @@ from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import pluralize
 
 INDENT = "  "
+MOST_SWEEPS = 30  # over the arrows of a picture
 FEW = 24  # boxes; if there are more, a module of one op is one box
 LONGEST = 400  # lines of an outline
 
@@ -96,7 +97,8 @@ class Overview:
         if self.op_of(group):
             return f"{group.of} · {self.op_of(group)}"
         of = "".join(inner.of for inner in group.groups[:1]) if group.kind == "repeat" else group.of
-        return f"{of}, " * bool(of) + pluralize(len(group.ops(self.listing.entries)), "op", "ops")
+        ops = len(group.ops(self.listing.entries))
+        return ", ".join(filter(None, [of, pluralize(ops, "op", "ops") * bool(ops or not of)]))
 
     # -- in words ---------------------------------------------------------------------------------
 
@@ -119,11 +121,24 @@ class Overview:
             elif isinstance(child, int):
                 yield INDENT * depth + words(self.listing.entries[child])
             else:
-                yield f"{INDENT * depth}{child.label}: {child.of if child.kind == 'repeat' else self.size(child)}"
+                holds = child.of if child.kind == "repeat" else self.size(child)
+                yield f"{INDENT * depth}{child.label.removesuffix(':')}: {holds}"
                 inner: list[int | NodeGroup | str] = [*child.children]
                 if child.kind == "repeat":
                     inner = [child.children[0], f"… {pluralize(child.times - 1, 'more', 'more')} like it"]
                 stack += [(each, depth + 1) for each in reversed(inner)]
+
+
+def with_tags(picture: Picture) -> Picture:
+    """The picture with a small tag beside each far reader of a leaf, in place of a long arrow from the leaf."""
+    depth = dict.fromkeys(picture.box, 0)
+    for arrow in picture.arrows * min(len(picture.boxes), MOST_SWEEPS):  # groups that read each other are a cycle
+        depth[arrow.head] = max(depth[arrow.head], depth[arrow.tail] + 1)
+    nearest = {arrow.tail: depth[arrow.head] for arrow in sorted(picture.arrows, key=lambda x: -depth[x.head])}
+    far = [x for x in picture.arrows if picture.box[x.tail].kind == "leaf" and depth[x.head] > nearest[x.tail] + 1]
+    tags = [Box(f"t{x.id}", "tag", "", "", "", picture.box[x.tail].display_name, "") for x in far]
+    arrows = [replace(x, tail=f"t{x.id}") if x in far else x for x in picture.arrows]
+    return Picture((*tags, *picture.boxes), tuple(arrows), picture.ends)
 
 
 def words(entry: Entry) -> str:

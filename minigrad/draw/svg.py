@@ -42,6 +42,7 @@ EMS = {
 }  # fmt: skip
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
 LONGEST_SOURCE = 8  # characters of a name beside a part of a gradient
+SMALL = "constant", "tag"  # kinds of boxes that have a value only
 Sizes = dict[str, tuple[float, float]]  # box → width, height
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -219,14 +220,15 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
 
 def size(box: Box) -> tuple[float, float]:
     """Width and height of a box in pixels, which are Graphviz's points."""
-    if box.kind == "constant":
+    if box.kind in SMALL:
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
     if box.short:
         parts = BOLD * text_width(box.name_and_value if box.name else box.value, 13), text_width(box.spec, 12)
         wide = max(parts) if box.short == 2 else sum(parts) + GAP * all(parts)
         return chip_width(box) + wide + 2 * PAD, (2 if box.short == 2 and all(parts) else 1) * ROW + PAD
-    texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
-    rows = 1 + bool(box.spec)
+    names = name_lines(box)
+    texts = [*(BOLD * text_width(name, 13) for name in names), text_width(box.spec, 12)]
+    rows = len(names) + bool(box.spec)
     if heats(box):
         wide, tall = max(each[2] for each in columns(box)), sum(each[3] for each in columns(box))
         return chip_width(box) + max(*texts, wide) + 2 * PAD, rows * ROW + PAD + tall
@@ -245,6 +247,12 @@ def columns(box: Box) -> list[tuple[str, str, float, float, str, heat.Heat | Non
         rows = NARROW * bool(label) + ROW * (number not in ("", UNKNOWN))
         found += [(of, label, wide, rows + (each.height + GAP if each else 0), number, each)] * bool(number or each)
     return found
+
+
+def name_lines(box: Box) -> list[str]:
+    """The name of a box; a name of several words that is longer than LONGEST_NAME has two lines."""
+    parts = re.match(r"(.{8,24}) (.+)", box.display_name) if len(box.display_name) > LONGEST_NAME else None
+    return [shorten(part, LONGEST_NAME) for part in (parts.groups() if parts else [box.display_name])]
 
 
 def heats(box: Box) -> list[heat.Heat]:
@@ -281,11 +289,11 @@ def corner(group: ElementTree.Element) -> tuple[float, float]:
 def draw_box(box: Box, x: float, y: float, width: float, height: float, is_output: bool) -> str:
     """One box: the operation's symbol on the left, the name and the numbers on the right."""
     classes = f"mg-box mg-{box.kind}" + " mg-output" * is_output
-    round_corners = "" if box.kind in ("leaf", "constant") else ' rx="8"'
+    round_corners = "" if box.kind in ("leaf", *SMALL) else ' rx="8"'
     chip = chip_width(box)
     parts = [
         f'<g class="{classes}" data-id="{box.id}">',
-        f"<title>{escape(box.name)}</title>" if shorten(box.name, LONGEST_NAME) != box.name else "",
+        f"<title>{escape(box.name)}</title>" if box.name and " ".join(name_lines(box)) != box.name else "",
         f'<rect class="mg-frame" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"{round_corners}/>',
     ]
     if chip:
@@ -296,7 +304,7 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
             f'<text class="mg-sign" style="font-size: {sign_size(box.op)}px" x="{x + chip / 2:.2f}" '
             f'y="{y + height / 2 + 6:.2f}">{escape(box.op)}</text>'
         )
-    if box.kind == "constant":
+    if box.kind in SMALL:
         parts.append(text("mg-value", x + PAD, y + ROW - 1, box.value))
     else:
         parts += rows(box, x + chip + PAD, x + width - PAD, y)
@@ -313,7 +321,9 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
     baseline = top + PAD / 2 + 13
     if box.short:
         return short_rows(box, left, right, baseline)
-    lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.display_name, LONGEST_NAME))]
+    css = "mg-name" if box.name else "mg-name mg-dim"
+    lines = [text(css, left, baseline + ROW * n, line) for n, line in enumerate(name_lines(box))]
+    baseline += ROW * (len(lines) - 1)
     if box.spec:
         baseline += ROW
         lines.append(text("mg-dim", left, baseline, box.spec))

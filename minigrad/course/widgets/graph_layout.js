@@ -1,29 +1,30 @@
 // The layout of a graph. Each open group has its own layered drawing, and is one box of the drawing around it.
 //
-//   arranged({ children, parent, size, heading, links, room }) → { place, routes, width, height }
+//   arranged({ children, parent, closed, heading, links, room }) → { place, wires, routes, width, height }
 //     children   group → its shown items; parent  item → the group around it, ROOT for the outermost
-//     size       item → [width, height] of a closed box;  heading  group → width of its heading
-//     links      [tail, head] between shown boxes;  room  the width at which rows end
-//     place      item → { x, y, w, h };  routes  for each link, the points of its line; [x, y, true] is a round corner
+//     closed     item → the size of its closed box, and top, the height of the tags in it;  heading  group → its width
+//     links      [tail, head] between shown boxes;  a tag has no line;  room  the width at which rows end
+//     place      item → { x, y, w, h };  wires  the links with a line
+//     routes     the points of each line; [x, y, true] is a round corner; passes and beside: how many layers, and lines
 //
-// Layers are longest paths; averages reduce crossings; heights are least squares that keep the order. Layers that are
-// wider than the room together are cut into rows, as the words of a text are (graph_rows.js).
+// Layers are longest paths; averages reduce crossings; heights are least squares that keep the order. Layers wider than
+// the room are cut into rows (graph_rows.js).
 
 const ROOT = -1, PAD = 8, HEAD = 36, GAP = 10, COLUMN = 22, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share of bends is straight
 
 function arranged(graph, room = graph.room) {
-  const { children, parent, size, heading, links } = graph;
+  const { children, parent, closed, heading, links } = graph;
   const levels = new Map(), drawn = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
-  const routes = links.map(([tail, head]) => routeOf(tail, head, parent, level));
+  const routes = links.map((link) => routeOf(link, parent, level)), wires = links.filter(({ tag }) => !tag);
 
   function draw(group, wide) {
     const boxes = new Map();
     for (const item of children(group)) {
       const inner = children(item) && draw(item, Math.max(wide - 2 * (PAD + SIDE), NARROW));
-      const [w, h] = inner ? [inner.width + 2 * PAD, inner.height + HEAD + PAD] : size(item);
-      boxes.set(item, { id: item, w, h, inner });
+      const { size: [w, h], top } = inner ? { size: [inner.width + 2 * PAD, inner.height + HEAD + PAD], top: 0 } : closed(item);
+      boxes.set(item, { id: item, w, h, inner, top });
     }
     const result = layered(boxes, [...level(group).values()], group === ROOT ? 0 : heading(group) - 2 * PAD, wide);
     drawn.set(group, result);
@@ -35,7 +36,7 @@ function arranged(graph, room = graph.room) {
     own.y = y;
     for (const item of children(group)) {
       const box = own.boxes.get(item);
-      place.set(item, { x: x + box.x, y: y + box.y - box.h / 2, w: box.w, h: box.h });
+      place.set(item, { x: x + box.x, y: y + box.y - box.h / 2 + box.top, w: box.w, h: box.h - box.top });
       if (box.inner) settle(item, x + box.x + PAD, y + box.y - box.h / 2 + HEAD);
     }
   }
@@ -43,15 +44,15 @@ function arranged(graph, room = graph.room) {
   if (room === graph.room && over > 0 && over < room / 4) return arranged(graph, room - over); // for lanes at an open group
   settle(ROOT, 0, 0);
 
-  const points = (route) => route.flatMap(({ group, link }, i) => {
+  const points = (route) => Object.assign(route.flatMap(({ group, link }, i) => {
     const { x, y } = drawn.get(group);
     return link.points.slice(drawn.has(link.from) && i ? 1 : 0, drawn.has(link.to) ? -1 : undefined).map(([px, py, corner]) => [x + px, y + py, corner]);
-  });
-  return { place, routes: routes.map(points), width, height };
+  }), { beside: Math.max(...route.map(({ link }) => link.beside)), passes: sum(route.map(({ link }) => link.via.length + (link.turn ? FAR : 0))) });
+  return { place, wires, routes: routes.filter((_, n) => !links[n].tag).map(points), width, height };
 }
 
 // The links of a line in the drawings that it crosses. It has a gate at each border between two groups.
-function routeOf(tail, head, parent, level) {
+function routeOf({ 0: tail, 1: head, tag }, parent, level) {
   const inside = new Set();
   for (let group = parent(tail); ; group = parent(group)) {
     inside.add(group);
@@ -60,7 +61,8 @@ function routeOf(tail, head, parent, level) {
   const ins = [], outs = [];
   const link = (group, from, to) => {
     const key = `${from} ${to} ${tail}`, all = level(group);
-    if (!all.has(key)) all.set(key, { from, to, tail });
+    if (!all.has(key)) all.set(key, { from, to, tail, tag });
+    all.get(key).tag &&= tag;
     return { group, link: all.get(key) };
   };
   let down = head, up = tail;
@@ -70,42 +72,41 @@ function routeOf(tail, head, parent, level) {
 }
 
 // One drawing; y of a box is its middle. Sets `points` of every link.
-function layered(boxes, links, least, room) {
+function layered(boxes, all, least, room) { // tags matter for layers only
+  const links = all.filter(({ from, to, tag }) => !tag || (boxes.has(from) && boxes.has(to)));
   for (const { from, to } of links) {
     for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
   }
   const nodes = [...boxes.values()];
-  for (const node of nodes) Object.assign(node, { ups: [], downs: [], layer: 0, rank: -1 });
+  for (const node of nodes) Object.assign(node, { ups: [], downs: [], operands: [], users: [], layer: 0, rank: -1 });
   rank(nodes, boxes, links);
-  const forward = links.filter((link) => boxes.get(link.from).rank < boxes.get(link.to).rank);
-  setLayers(nodes, boxes, forward);
+  setLayers(nodes);
+  const lines = links.filter(({ from, to, tag }) => !tag && boxes.get(from).rank < boxes.get(to).rank);
   const layers = [], put = (node) => (layers[node.layer] ??= []).push(node);
   nodes.forEach(put);
-  const rows = rowsOf(layers, forward, boxes, room), turns = new Map();
-  addBends(boxes, forward, put, rows, turns);
+  const rows = rowsOf(layers, room), turns = new Map();
+  addBends(boxes, lines, put, rows, turns);
   order(layers);
-  surround(layers);
+  layers.forEach(surround);
   for (const layer of layers) for (const node of layer) for (const side of ["ups", "downs"]) node[side] = node[side].filter(({ far }) => !far);
   heights(layers);
   const sides = [...turns.values()], { columns, right, height } = stack(rows, layers, sides);
   const width = Math.max(right + margin(sides), least);
   for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
-  for (const link of links) link.points = pointsOf(link, boxes, columns);
+  const bends = layers.map((layer) => layer.filter(({ bend }) => bend).length);
+  for (const link of links) {
+    const { via = [], turn, tag } = link;
+    if (!tag) Object.assign(link, { via, beside: Math.max(turn?.lanes ?? 0, ...via.map(({ layer }) => bends[layer])), points: pointsOf(link, boxes, columns) });
+  }
   return { boxes, width, height };
 }
 
-function setLayers(nodes, boxes, links) {
-  const operands = new Map(nodes.map((node) => [node, []])), users = new Map(nodes.map((node) => [node, []]));
-  for (const link of links) {
-    operands.get(boxes.get(link.to)).push(boxes.get(link.from));
-    users.get(boxes.get(link.from)).push(boxes.get(link.to));
-  }
+function setLayers(nodes) {
   for (const node of [...nodes].sort((a, b) => a.rank - b.rank)) {
-    node.layer = Math.max(0, ...operands.get(node).map((operand) => operand.layer + 1));
+    node.layer = Math.max(0, ...node.operands.filter((operand) => operand.rank < node.rank).map((operand) => operand.layer + 1));
   }
   for (const node of nodes) { // a node without operands goes in the layer before its first user
-    const alone = !operands.get(node).length && !node.gate && users.get(node).length;
-    if (alone) node.layer = Math.max(0, Math.min(...users.get(node).map((user) => user.layer)) - 1);
+    if (!node.operands.length && !node.gate && node.users.length) node.layer = Math.max(0, Math.min(...node.users.map((user) => user.layer)) - 1);
   }
   const last = Math.max(0, ...nodes.map((node) => node.layer));
   const gates = nodes.filter((node) => node.gate === "out");
@@ -165,28 +166,23 @@ const join = (up, down, start, end, far = false) => { // far: in another row, so
   up.downs.push({ node: down, by: start - end, far });
   down.ups.push({ node: up, by: end - start, far });
 };
-// The distance from the middle of an open group at which a line crosses its border.
-const offset = (node, gate) => (node.inner ? HEAD + node.inner.boxes.get(gate).y - node.h / 2 : 0);
+// The distance from the middle of an open group, or of a box with its tags, at which a line crosses its border.
+const offset = (node, gate) => (node.inner ? HEAD + node.inner.boxes.get(gate).y - node.h / 2 : (node.top ?? 0) / 2);
 
-// A topological order; a cycle is broken at its first node.
+// A topological order; a cycle is broken where it is met.
 function rank(nodes, boxes, links) {
-  const waits = new Map(nodes.map((node) => [node, 0])), users = new Map(nodes.map((node) => [node, []]));
   for (const { from, to } of links) {
-    users.get(boxes.get(from)).push(boxes.get(to));
-    waits.set(boxes.get(to), waits.get(boxes.get(to)) + 1);
+    boxes.get(to).operands.push(boxes.get(from));
+    boxes.get(from).users.push(boxes.get(to));
   }
-  const ready = nodes.filter((node) => !waits.get(node));
-  let n = 0, scan = 0;
-  while (n < nodes.length) {
-    while (!ready.length) if (nodes[scan++].rank < 0) ready.push(nodes[scan - 1]);
-    const node = ready.shift();
-    if (node.rank >= 0) continue;
+  let n = 0;
+  const visit = (node) => {
+    if (node.rank !== -1) return;
+    node.rank = -2;
+    node.operands.forEach(visit);
     node.rank = n++;
-    for (const user of users.get(node)) {
-      waits.set(user, waits.get(user) - 1);
-      if (!waits.get(user)) ready.push(user);
-    }
-  }
+  };
+  nodes.forEach(visit);
 }
 
 function order(layers) {
@@ -205,20 +201,12 @@ function order(layers) {
 }
 
 // Puts half of the leaves that only one node reads above the operand beside them, so that chains stay level.
-function surround(layers) {
-  for (const layer of layers) {
-    const leaves = new Map();
-    for (const node of layer) {
-      if (node.ups.length || node.bend || node.gate || node.downs.length !== 1) continue;
-      const user = node.downs[0].node, op = layer.find((other) => other.ups.length && !other.bend && other.downs.some((down) => down.node === user));
-      if (op) leaves.set(op, [...(leaves.get(op) ?? []), node]);
-    }
-    const moved = new Set([...leaves.values()].flat());
-    const order = layer.filter((node) => !moved.has(node)).flatMap((node) => {
-      const own = leaves.get(node) ?? [], half = own.length >> 1;
-      return [...own.slice(0, half), node, ...own.slice(half)];
-    });
-    if (moved.size) layer.splice(0, layer.length, ...order);
+function surround(layer) {
+  for (const op of layer.filter(({ ups, bend }) => ups.length && !bend)) {
+    const readers = op.downs.map(({ node }) => node), own = layer.filter(({ ups, downs, bend, gate }) => !ups.length && !bend && !gate && downs.length === 1 && readers.includes(downs[0].node));
+    const rest = layer.filter((node) => !own.includes(node)), half = own.length >> 1;
+    rest.splice(rest.indexOf(op), 1, ...own.slice(0, half), op, ...own.slice(half));
+    if (own.length) layer.splice(0, layer.length, ...rest);
   }
 }
 

@@ -1,7 +1,6 @@
-// A small map, shown while a part of the graph is outside the frame; and the whole graph for paper. The state `g` of a view
-// is described in graph_view.js.
+// A small map, shown while a part of the graph is outside the frame; and the whole graph for paper. The state `g`: see graph_view.js.
 
-const MAP = [150, 96], PAPER = 700; // pixels: the largest map; the width of a printed page
+const MAP = [150, 66], PAPER = 700; // pixels: the largest map; the width of a printed page
 
 function drawMap({ map, screen: { place, isOpen, width, height } }) {
   const k = Math.min(MAP[0] / width, MAP[1] / height), boxes = [...place].filter(([i]) => !isOpen(i)).map(([, box]) => box);
@@ -10,7 +9,7 @@ function drawMap({ map, screen: { place, isOpen, width, height } }) {
   map.style.height = `${r(Math.max(height * k, 12))}px`;
   map.firstChild.setAttribute("d", boxes.map(({ x, y, w, h }) => `M${r(x)},${r(y)}h${r(w)}v${r(h)}h${r(-w)}z`).join(""));
 }
-function showMap({ map, wide: w, tall: h, screen, view: { x, y, k } }) { // without measuring
+function showMap({ map, wide: w, tall: h, screen, view: { x, y, k } }) {
   const right = x + screen.width * k, bottom = y + screen.height * k;
   map.style.display = w && (x < -1 || y < -1 || right > w + 1 || bottom > h + 1) ? "" : "none";
   const left = Math.max(0, -x / k), top = Math.max(0, -y / k), seen = map.lastChild;
@@ -30,7 +29,7 @@ function onPrint(g, { matches }) { // on paper the whole graph is seen, with the
   if (g.view === g.framed) {
     g.open = new Set(g.first);
     g.room = g.wide - 24;
-    setDense(g, false);
+    g.dense = false;
     drawGraph(g);
   }
   const k = Math.min(1, (g.wide - 24) / g.screen.width);

@@ -1,36 +1,24 @@
-// A drawing in rows. Its layers are cut where it becomes lowest; a value that is read in a later row leaves its own row at
-// the right, goes back above that row in a lane of its own, and enters at the left.
+// A drawing in rows. Its layers are cut where it becomes lowest; a value that is read in a later row goes back above that
+// row in a lane of its own.
 
 const SIDE = 14, LANE = 6, ROUND = 6, NARROW = 160, BETWEEN = 12; // pixels; BETWEEN rows, and LANE more for each lane
 
 const margin = (turns) => (turns.length ? SIDE + LANE * Math.max(...turns.map(({ right }) => right)) : 0);
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
-// How many values pass from before each layer to it or beyond.
-function crossings(layers, links, boxes) {
-  const last = new Map(), change = new Array(layers.length + 2).fill(0);
-  for (const { from, to, tail } of links) {
-    const key = `${from} ${tail}`, [start, end] = last.get(key) ?? [boxes.get(from).layer, 0];
-    last.set(key, [start, Math.max(end, boxes.get(to).layer)]);
-  }
-  for (const [start, end] of last.values()) { change[start + 1] += 1; change[end + 1] -= 1; }
-  let n = 0;
-  return change.map((by) => (n += by));
-}
-
 // The rows, no wider than the room where that is possible: starts  the first layer of each; of  layer → its row
-function rowsOf(layers, links, boxes, room) {
+function rowsOf(layers, room) {
   const wide = layers.map((layer) => Math.max(0, ...layer.map(({ w }) => w))), starts = [];
   if (!(sum(wide) + COLUMN * (layers.length - 1) > room)) return { starts: [0], of: layers.map(() => 0) };
-  const across = crossings(layers, links, boxes), tall = layers.map((layer) => sum(layer.map(({ h }) => h + GAP)));
-  const best = [{ cost: 0 }], side = (cut) => (cut > 0 && cut < layers.length ? SIDE + LANE * Math.min(across[cut], 4) : 0);
+  const tall = layers.map((layer) => sum(layer.map(({ h }) => h + GAP)));
+  const best = [{ cost: 0 }], side = (cut) => (cut > 0 && cut < layers.length ? SIDE + 2 * LANE : 0);
   for (let end = 1; end <= layers.length; end++) {
     best[end] = { cost: Infinity };
     for (let from = end - 1, width = 0, height = 0; from >= 0; from--) {
       width += wide[from] + (from < end - 1 ? COLUMN : 0);
-      height = Math.max(height, tall[from] + GAP * (across[from] > 1));
+      height = Math.max(height, tall[from]);
       if (from < end - 1 && width + side(from) + side(end) > room) break;
-      const cost = best[from].cost + height + (from ? BETWEEN + LANE * across[from] : 0);
+      const cost = best[from].cost + height + (from ? BETWEEN + 2 * LANE : 0);
       if (cost < best[end].cost) best[end] = { cost, from };
     }
   }
@@ -65,7 +53,7 @@ function stack(rows, layers, turns) {
   parts.forEach((part, row) => {
     const nodes = part.flat(), top = Math.min(...nodes.map((node) => node.y - node.h / 2)), lanes = into[row];
     y += row ? BETWEEN : 0;
-    for (const turn of lanes) turn.y = y + turn.lane * LANE - 7;
+    for (const turn of lanes) Object.assign(turn, { y: y + turn.lane * LANE - 7, lanes: lanes.length });
     y += LANE * lanes.length;
     for (const node of nodes) node.y += y - top;
     y = Math.max(y, ...nodes.map((node) => node.y + node.h / 2));

@@ -2,18 +2,19 @@
 // All functions of graph_draw.js, graph_zoom.js and graph_walk.js share the state of a view, `g`:
 //
 //   items, arrows, first      as Python sends them: nodes and groups, their links, and the groups open at the start
-//   inner, shapes, made       group → its items; item → its closed box; item, open or closed → its element
+//   inner, shapes, made       group → its items; item → its closed box; item → its element
 //   open, screen              the open groups; their layout, with box (item → its stand-in), isOpen and links
 //   view, framed, framing     offset and scale now, and after the last automatic fit; the function of that fit
 //   room, wide, tall          the width at which rows end; the size of the frame
 //   map, dense                the small map; whether boxes are narrow, so that more of them fit
-//   now, matches, match       the focused item; the items found, and the index of the current one
+//   now, over, wire           the focused item; the item and the line that are pointed at; −1 for none
+//   matches, match, reads     the items found, and the index of the current one; item → the tags above its box
 //   dragged, wasDragged       where a drag began, null for none; whether the last press became a drag
 
 const STEP = 60;
-const KEY_HELP = "Drag or arrow keys move the picture, plus, minus and 0 zoom. Enter goes to the boxes: there left and right arrow follow " +
-  "the graph's arrows, up and down go to the boxes above and below, Shift and an arrow move the picture, Enter selects, Space opens " +
-  "or closes a group, Backspace closes the group around, Escape leaves the boxes. Slash searches.";
+const KEY_HELP = "Drag or arrow keys move the picture, plus, minus and 0 zoom. Enter goes to the boxes: there left and right follow the arrows, " +
+  "up and down go to the next boxes, Shift and arrows move the picture, Enter selects, Space opens or closes a group, Backspace " +
+  "closes the group around, Escape leaves. Slash searches.";
 const BUTTONS = [
   ["out", "Zoom out (−)", "−"], ["in", "Zoom in (+)", "+"], ["fit", "Fit to the frame (0)", "Fit"],
   ["open", "Open all groups", "Open all"], ["close", "Close all groups", "Close all"],
@@ -28,8 +29,8 @@ const FRAME = `
     <span class="mg-key" aria-hidden="true">${KEYS.map((key) => `<span><i></i>${key}</span>`).join("")}</span>
   </div>
   <div class="mg-stage"><svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
-    <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>
-  </svg><svg class="mg-map" aria-hidden="true"><path/><rect/></svg><p class="mg-hint" aria-hidden="true">Point at a box, or tap it, to read what it is. Drag to move. Ctrl and wheel zoom.</p></div>
+    <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-wires"></g><g class="mg-boxes"></g></g>
+  </svg><svg class="mg-map" aria-hidden="true"><path/><rect/></svg><p class="mg-hint" aria-hidden="true">Point at a box or a line, or tap it, to read what it is. Drag to move. Ctrl and wheel zoom.<span> A tag stands for a line from the box that it names.</span></p></div>
   <ul class="mg-details"></ul>`;
 
 function stateOf(model, el) {
@@ -37,30 +38,27 @@ function stateOf(model, el) {
   items.forEach((item, i) => { if (isGroup(item)) inner.set(i, []); });
   items.forEach((item, i) => inner.get(item.in).push(i));
   const root = document.createElement("div");
-  root.className = "mg-widget";
+  root.className = "mg-widget mg-begins"; // until values have run along the lines, once
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", model.get("label"));
   root.innerHTML = FRAME;
   el.append(root);
-  const [svg, say, search, details, map] = ["svg", ".mg-say", "input", ".mg-details", ".mg-map"].map((selector) => root.querySelector(selector));
-  const [world, frames, boxes] = [".mg-world", ".mg-frames", ".mg-boxes"].map((selector) => svg.querySelector(selector));
-  const [lines, tips, nearLines, nearTips] = svg.querySelectorAll(".mg-arrow path");
+  const [svg, say, search, details, map, world, frames, boxes, wiresOf] = ["svg", ".mg-say", "input", ".mg-details", ".mg-map", ".mg-world", ".mg-frames", ".mg-boxes", ".mg-wires"].map((part) => root.querySelector(part));
+  const [lines, tips] = svg.querySelectorAll(".mg-arrow path");
   svg.setAttribute("aria-label", `${model.get("label")}. ${KEY_HELP}`);
   if (!items.some(isGroup)) for (const action of ["open", "close"]) root.querySelector(`[data-action=${action}]`).disabled = true;
   const view = { x: 0, y: 0, k: 1 };
   return {
-    model, items, inner, first, root, svg, say, search, details, map, world, frames, boxes, lines, tips, nearLines, nearTips,
-    arrows: model.get("arrows"), made: new Map(),
+    model, items, inner, first, root, svg, say, search, details, map, world, frames, boxes, wiresOf, lines, tips,
+    arrows: model.get("arrows"), shapes: [],
     open: new Set(first), screen: null, room: Infinity, wide: 0, tall: 0, dense: null, view, framed: view, framing: overview,
-    now: -1, matches: [], match: -1, dragged: null, wasDragged: false, seen: false,
+    now: -1, over: -1, wire: -1, matches: [], match: -1, dragged: null, wasDragged: false, seen: false,
   };
 }
 
-// -- buttons and keys --
-
 const files = (g) => ({ ...g.screen, world: g.world, tell: (sentence) => tell(g, sentence), label: g.model.get("label") });
 const ACTIONS = {
-  in: (g) => zoomBy(g, 1.25), out: (g) => zoomBy(g, 0.8), fit: (g) => keepTo(g, fit),
+  in: (g) => zoomBy(g, 1.25), out: (g) => zoomBy(g, 0.8), fit: (g) => keepTo(g, fitAll),
   open: openAll, close: (g) => setOpen(g, [], "closed"),
   svg: (g) => saveSvg(files(g)), png: (g) => savePng(files(g)),
 };
@@ -86,9 +84,10 @@ function actionOf(g, { key, target, shiftKey }) {
   return VIEW_KEYS[key];
 }
 
-// -- events --
-
-const itemAt = ({ target }) => Number(target.closest?.("[data-item]")?.dataset.item ?? -1);
+function itemAt({ target }) { // a tag stands for the box that it names
+  const { tag, item = -1 } = target.closest?.("[data-tag], [data-item]")?.dataset ?? {};
+  return Number(tag ?? item);
+}
 const isToggle = ({ target }) => target.closest(".mg-toggle");
 const LISTENERS = {
   keydown: (g, event) => {
@@ -111,7 +110,12 @@ const LISTENERS = {
     mark(g);
     explain(g);
   },
-  pointerover: (g, event) => explain(g, itemAt(event) >= 0 ? itemAt(event) : undefined),
+  pointerover: (g, event) => {
+    [g.over, g.wire] = [itemAt(event), Number(event.target.dataset?.wire ?? -1)];
+    light(g);
+    explain(g, g.over >= 0 ? g.over : undefined);
+  },
+  pointerleave: (g) => LISTENERS.pointerover(g, { target: g.root }),
   pointerdown: (g, event) => {
     const { button, target, clientX: x, clientY: y, pointerId: id } = event;
     g.wasDragged = false;
@@ -144,6 +148,7 @@ function onResize(g) { // also called when a widget that was made off the page i
   if (matchMedia("print").matches) return onPrint(g, { matches: true });
   keepTo(g, g.framing);
   if (!g.seen && g.model.get("chosen") >= 0) { reveal(g, g.model.get("chosen")); explain(g); }
+  if (!g.seen) setTimeout(() => g.root.classList.remove("mg-begins"), 2200);
   g.seen = true;
   tell(g, whole(g));
 }
@@ -157,7 +162,7 @@ function render({ model, el }) {
   model.on("change:chosen", follow);
   resized.observe(g.svg);
 
-  setDense(g, false);
+  g.dense = false;
   drawGraph(g);
   explain(g);
   tell(g, whole(g));

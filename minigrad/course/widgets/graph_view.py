@@ -21,7 +21,7 @@ from ...draw.layout import LayoutError
 from ...draw.listing import Listing
 from ...draw.listing_of import listing_of
 from ...draw.names import variables
-from ...draw.overview import Overview
+from ...draw.overview import Overview, with_tags
 from ...draw.picture import Picture
 from ...draw.svg import ROOM, STYLE, natural_width, svg
 from ...draw.words import pluralize, shorten
@@ -138,7 +138,7 @@ class GraphView(Widget):
         picture = self.overview.picture(BOXES)
         if len(picture.boxes) > MOST:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed; it is not drawn")
-        return picture
+        return with_tags(picture)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the view to an .html file, or its outermost groups to an .svg, .png or .dot file."""
@@ -193,8 +193,7 @@ def rows(overview: Overview, number: Mapping[NodeGroup, int]) -> list[Plain]:
     for group in number:
         sign, name = (group.label, group.of) if group.kind == "repeat" else ("", group.label)
         about = {"in": around[group], "kind": group.kind, "sign": sign, "name": name}
-        spec = overview.size(group).removesuffix(", 0 ops")  # a group of leaves
-        groups.append({**about, "spec": spec, "ops": len(group.ops(entries))})
+        groups.append({**about, "spec": overview.size(group), "ops": len(group.ops(entries))})
     return [
         {key: value for key, value in row.items() if value is not False and value not in ("", ())}
         for row in (*nodes, *groups)

@@ -2,8 +2,6 @@
 
 const MOST_OPEN = 2000; // boxes at once
 
-// -- opening groups --
-
 function toggle(g, i) {
   if (!g.inner.has(i)) return;
   if (!g.open.delete(i)) g.open.add(i);
@@ -23,16 +21,10 @@ function openAll(g) {
 }
 function setOpen(g, groups, word) {
   g.now = -1;
-  if (!wrap(g, groups)) for (let n = 0; n < 3; n++) { // rows that fill the frame
-    const area = g.screen.width * g.screen.height;
-    g.room = Math.max(g.room, Math.sqrt((area * g.wide) / TALLEST));
-    drawGraph(g);
-  }
-  keepTo(g, groups.length ? fit : begin);
+  wrap(g, groups);
+  keepTo(g, begin);
   tell(g, `All groups are ${word}: ${showing(g)}`);
 }
-
-// -- choosing and searching --
 
 function choose(g, i) {
   g.model.set("chosen", i);
@@ -50,7 +42,7 @@ function find(g) {
   const own = (item) => (isGroup(item) ? item.spec.replace(/ · .*/, "") : item.spec); // not the op in a module: it is found itself
   const having = (texts) => g.items.flatMap((item, i) => (texts(item).join("\n").toLowerCase().includes(words) ? [i] : []));
   const named = having((item) => [item.sign, item.name, own(item), item.trouble]);
-  g.matches = !words ? [] : named.length ? named : having((item) => [item.sign && item.line]); // the line of a leaf is code that reads it
+  g.matches = !words ? [] : named.length ? named : having((item) => [item.sign && item.line]);
   g.match = -1;
   mark(g);
   if (!words) return tell(g, whole(g));
@@ -67,41 +59,37 @@ function nextMatch(g, by) {
   tell(g, `Match ${g.match + 1} of ${n.toLocaleString("en")}: ${described(g.items[g.now])}.`);
 }
 
-// -- the sentence and the details --
-
 function tell(g, sentence) {
   g.say.textContent = sentence;
 }
 function showing(g) {
-  const isAll = !g.svg.clientWidth || fitting(g) >= READABLE, rest = isAll ? "" : g.view.k < READABLE ? " Zoom in to read them." : " Drag, or press the arrow keys, for the rest.";
+  const isAll = !g.svg.clientWidth || fitting(g) >= READABLE, rest = isAll ? "" : " Drag, or press the arrow keys, for the rest.";
   return `${counted(+g.root.dataset.shown, "box is", "boxes are")} shown.${rest}`;
 }
 function whole(g) {
   const { items, inner, model } = g, nodes = counted(items.length - inner.size + 1, "node", "nodes"), groups = counted(inner.size - 1, "group", "groups");
   return [`${model.get("label")}: ${nodes}, ${groups}; ${showing(g)}`, ...model.get("notes")].join(" ");
 }
+const endsAt = (links, i, n) => links.filter((link) => link[n] === i).map((link) => link[1 - n]); // n: 0 readers, 1 operands
 function explain(g, i = g.now >= 0 ? g.now : g.model.get("chosen")) {
-  const around = g.items[g.items[i]?.in]; // undefined for an outermost item
+  const around = g.items[g.items[i]?.in];
+  const { links, wires } = g.screen, wire = wires[g.wire], names = (ends) => ends.map((each) => title(g.items[each]));
   const rows = i < 0 ? [] : facts(g.items[i], around ? heading(around, title(around)) : "");
-  g.details.innerHTML = rows.map(([term, text]) => `<li><span>${term && `${term} `}</span>${escaped(text)}</li>`).join("");
+  rows.push(["reads", names(endsAt(links, i, 1)).join(", ")], ["feeds", names(endsAt(links, i, 0)).join(", ")]);
+  if (wire) rows.splice(0, 9, ["", names(wire).join(" → ")], ["carries", counted(wire.values.size, "value", "values")]);
+  g.details.innerHTML = rows.filter(([, text]) => text).map(([term, text]) => `<li><span>${term && `${term} `}</span>${escaped(text)}</li>`).join("");
 }
-
-// -- going from box to box --
 
 function goTo(g, i) {
   g.now = i;
-  elementOf(g, i).focus({ preventScroll: true });
+  g.made.get(i).focus({ preventScroll: true });
   bringIntoView(g, i);
 }
 function goToNeighbour(g, key) {
-  const { links, place, isOpen } = g.screen, middle = (i) => { const { x, y, w, h } = place.get(i); return [x + w / 2, y + h / 2]; };
-  const [x, y] = middle(g.now), beside = (i) => Math.abs(middle(i)[1] - y), near = (i) => beside(i) + 3 * Math.abs(middle(i)[0] - x);
-  const closed = () => [...place.keys()].filter((i) => !isOpen(i));
-  const [candidates, far] = {
-    ArrowRight: () => [links.filter(([tail]) => tail === g.now).map(([, head]) => head), beside],
-    ArrowLeft: () => [links.filter(([, head]) => head === g.now).map(([tail]) => tail), beside],
-    ArrowUp: () => [closed().filter((i) => middle(i)[1] < y - 1), near],
-    ArrowDown: () => [closed().filter((i) => middle(i)[1] > y + 1), near],
-  }[key]();
+  const { links, place, isOpen } = g.screen, end = { ArrowRight: 0, ArrowLeft: 1 }[key], way = key === "ArrowUp" ? -1 : 1;
+  const down = (i) => place.get(i).y + place.get(i).h / 2 - place.get(g.now).y - place.get(g.now).h / 2;
+  const across = (i) => (end >= 0 ? 0 : Math.abs(place.get(i).x + place.get(i).w / 2 - place.get(g.now).x - place.get(g.now).w / 2));
+  const candidates = end >= 0 ? endsAt(links, g.now, end) : [...place.keys()].filter((i) => !isOpen(i) && down(i) * way > 1);
+  const far = (i) => Math.abs(down(i)) + 3 * across(i);
   if (candidates.length) goTo(g, candidates.reduce((a, b) => (far(b) < far(a) ? b : a)));
 }

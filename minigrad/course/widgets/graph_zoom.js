@@ -1,6 +1,6 @@
 // The offset and the scale of a graph on the screen. The state `g`: see graph_view.js.
 
-const READABLE = 11 / 12, LOWEST = 110, TALLEST = 420, MARGINS = 36, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, MOST_TRIES = 8, MOST_FITTED = 60;
+const READABLE = 11 / 12, LOWEST = 110, TALLEST = 420, MARGINS = 36, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, MOST_FITTED = 60;
 
 function look(g, to) {
   g.view = to;
@@ -16,6 +16,13 @@ const fitting = ({ wide, screen }) => Math.min(1, (wide - 24) / screen.width, (T
 function fit(g, k = Math.max(fitting(g), LEAST_ZOOM)) {
   look(g, { k, x: (g.svg.clientWidth - g.screen.width * k) / 2, y: Math.max(12, (g.svg.clientHeight - 20 - g.screen.height * k) / 2) });
 }
+function fitAll(g) { // rows that fill the frame
+  for (let n = 0; n < 3 && fitting(g) < READABLE; n++) {
+    g.room = Math.max(g.room, Math.sqrt((g.screen.width * g.screen.height * g.wide) / TALLEST));
+    drawGraph(g);
+  }
+  fit(g);
+}
 
 function keepTo(g, how) { // fits the view now, and after each resize until the reader moves it
   how(g);
@@ -27,12 +34,6 @@ function overview(g) { // opens as many groups as fit on the screen, level by le
   let least = 1 + Math.max(0, ...depths);
   for (; !openAbove(least) && least > 1; least -= 1);
   if (fitting(g) < READABLE || g.root.dataset.shown < 3) openAbove(Infinity); // one box alone is not worth showing
-  else {
-    for (const i of first.filter((_, n) => depths[n] === least).slice(0, MOST_TRIES)) {
-      const open = g.open;
-      if (!wrap(g, [...open, i])) wrap(g, open);
-    }
-  }
   begin(g);
 }
 // Opens these groups: in one row if the text stays readable, else in rows as wide as the frame; boxes may be dense.
@@ -43,13 +44,13 @@ function wrap(g, groups) {
   for (const [dense, rows] of new Set(standIns(g).box).size > MOST_FITTED ? [] : [[false, false], [false, true], [true, true]]) {
     for (const k of [1, 0.95, READABLE]) {
       g.room = (g.wide - 24) / k;
-      setDense(g, dense);
+      g.dense = dense;
       drawGraph(g);
       if (fitting(g) >= k - 0.01 && (rows || !g.screen.routes.flat().some(([, , corner]) => corner))) return true;
     }
   }
   g.room = (g.wide - 24) / READABLE;
-  setDense(g, true);
+  g.dense = true;
   drawGraph(g);
   return false;
 }
@@ -58,19 +59,17 @@ function begin(g) { // shows the whole graph or, if that would not be readable, 
   if (g.screen.width * g.view.k > g.svg.clientWidth) look(g, { ...g.view, x: 12 });
 }
 function centre(g, i) { // at a readable scale
-  const { x, y, w, h } = g.screen.place.get(i), k = Math.max(g.view.k, READABLE);
-  look(g, { k, x: g.svg.clientWidth / 2 - (x + w / 2) * k, y: g.svg.clientHeight / 2 - (y + h / 2) * k });
+  look(g, { ...g.view, k: Math.max(g.view.k, READABLE) });
+  bringIntoView(g, i);
 }
 function bringIntoView(g, i) { // with the smallest move
   const { x, y, w, h } = g.screen.place.get(i), { view, svg } = g, { k } = view;
   const slide = (at, size, room) => (at < 20 ? 20 - at : Math.min(0, Math.max(room - 20 - at - size, 20 - at)));
   moveBy(g, slide(view.x + x * k, w * k, svg.clientWidth), slide(view.y + y * k, Math.min(h, 60) * k, svg.clientHeight));
 }
-function redrawAround(g, i) { // fits the graph; if that is too small, or the reader has moved it, item i keeps its place
-  const before = g.screen.place.get(i), { view } = g, moved = view !== g.framed;
-  if (wrap(g, g.open) && !moved) return keepTo(g, begin);
-  const after = g.screen.place.get(g.screen.box[i]), k = moved ? view.k : Math.min(view.k, READABLE);
-  const left = view.x + before.x * view.k - after.x * k, spare = g.svg.clientWidth - g.screen.width * k;
-  look(g, { k, x: spare < 0 ? left : Math.min(Math.max(left, spare && 12), spare), y: view.y + before.y * view.k - after.y * k });
-  if (!moved) [g.framed, g.framing] = [g.view, begin];
+function redrawAround(g, i) { // fits the graph, unless the reader has moved it, with item i in view
+  const moved = g.view !== g.framed, fits = wrap(g, g.open);
+  if (!moved) keepTo(g, begin);
+  if (moved || !fits) bringIntoView(g, g.screen.box[i]);
+  if (!moved) g.framed = g.view;
 }

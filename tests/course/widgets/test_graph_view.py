@@ -584,3 +584,17 @@ def test_the_gradient_of_a_loop_reads_what_it_kept_row_by_row():
 
     row = next(entry for entry in entries if entry.sign == "row")
     assert [entries[i].sign for i in row.inputs] == ["while"]
+
+
+def test_the_still_has_tags_for_far_readers_and_names_in_two_lines_and_counts_no_ops_of_leaves():
+    W = mg.ones(3, requires_grad=True)
+    view = GraphView((W.tanh().sin().exp() * W).cos() + W, names={"a weight of some thirty letters": W})
+    assert [box.value for box in view.still.boxes if box.kind == "tag"] == ["a weight of some thirty letters"] * 2
+    assert sum(arrow.tail == "b1" for arrow in view.still.arrows) == 1  # the nearest reader has an arrow
+    assert ">a weight of some thirty</text>" in view.svg
+    assert ">letters</text>" in view.svg
+    leaves = Listing("y", [Entry("leaf", "", f"w{i}", "f64[]", None, 8) for i in range(3)])
+    assert (
+        Overview(leaves, hierarchy(leaves)).size(NodeGroup("leaves", "w0 … w2", "3 leaves", children=[0, 1, 2]))
+        == "3 leaves"
+    )
