@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.hardware import keep_large_arrays
 from ..base.threads import get_num_threads, helpers, share
 from ..core.op import Elementwise
 from .codegen import function
@@ -48,6 +49,7 @@ class BlockedOp:
         self.is_cut = [n[: len(steps)] != (1,) * len(steps) for n in shapes]
         self.plans = [*map(self.plan, self.places)]
         if len(self.places) > 1:
+            keep_large_arrays()
             whole.run, whole.blocks = self.forward(whole.run), self
 
     def plan(self, place: tuple[slice, ...]) -> OpPlan:
