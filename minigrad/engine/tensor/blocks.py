@@ -49,7 +49,6 @@ class BlockedOp:
         self.is_cut = [n[: len(steps)] != (1,) * len(steps) for n in shapes]
         self.plans = [*map(self.plan, self.places)]
         if len(self.places) > 1:
-            keep_large_arrays()
             whole.run, whole.blocks = self.forward(whole.run), self
 
     def plan(self, place: tuple[slice, ...]) -> OpPlan:
@@ -60,6 +59,7 @@ class BlockedOp:
 
     def forward(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A function that computes the same y as `run`, in blocks."""
+        keep_large_arrays()
         parts = [
             lambda *xs, f=plan.run: (
                 f(*xs[:-1], out=xs[-1]) if isinstance(f, np.ufunc) else np.copyto(xs[-1], f(*xs[:-1]))
