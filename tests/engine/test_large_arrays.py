@@ -1,5 +1,7 @@
 """Large arrays are computed in blocks by several threads, and neither results nor warnings show it."""
 
+import platform
+import sys
 import threading
 import time
 import warnings
@@ -15,6 +17,7 @@ from minigrad.engine.tensor import blocks, rules
 from tests.examples import DIFFERENTIABLE
 from tests.graph.compiler.test_random_graphs import assert_same_bits
 from tests.support.fuzz_programs import attempt, bounded, program, run
+from tests.support.other_processes import output_of
 from tests.support.peak_memory import peak_bytes
 from tests.support.table import table
 
@@ -118,6 +121,25 @@ def test_the_gradients_of_blocks_are_stored_once(f):
     g = mg.ones_like(y := f(x))
     run()
     assert peak_bytes(run) < 1.6 * size
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not platform.libc_ver()[0], reason="glibc")
+def test_arrays_above_32_mb_reuse_their_memory_and_a_garbage_collection_returns_it():
+    """glibc fetched such an array page by page at each call. A small array above it must not keep it in the process."""
+    script = """import gc, resource; import numpy as np; import minigrad as mg
+held = lambda: int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+x, counts = mg.tensor(np.ones(12_000_000, "f4")), []
+for _ in range(4):
+    start = faults()
+    mg.exp(x)
+    counts.append(faults() - start)
+y, above = mg.exp(x), np.ones(3000)
+before = held()
+del y
+gc.collect()
+print(max(counts[1:]) < 20, before - held() > 40_000_000)"""
+    assert output_of(script) == "True True\n"
 
 
 def test_ctrl_c_is_not_lost_if_numpy_warns_in_another_thread():

@@ -45,10 +45,11 @@ class Device:
 
         Raises DeviceError if the module or its hardware is missing.
         """
-        from .hardware import keep_freed_memory, require_gpu
+        from .hardware import gpu_status, keep_freed_memory
 
-        if self is GPU:
-            require_gpu()
+        if self is GPU and not (status := gpu_status())[0]:
+            wanted = "Use device='cpu', or 'simulated' to see what a GPU would do"
+            raise DeviceError(f"no gpu here: {status[1]}. {wanted}")
         if self is CPU:
             keep_freed_memory()
         module = importlib.import_module(self.module)

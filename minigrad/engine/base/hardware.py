@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import importlib
+import os
 import sys
 from functools import cache
 
 import numpy as np
 
-from .errors import DeviceError
-
 
 def keep_freed_memory() -> None:
     """Keep freed memory in the process for the next array, instead of returning it to the system.
 
-    glibc returns every large array to the system, and the next step has to fetch the memory again, page by page. That
-    costs a third of a transformer's time, half of a CNN's. Freeing one untouched block of nearly 32 MB costs almost
-    nothing and raises glibc's thresholds: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+    glibc returns every large array to the system. Fetching it again, page by page, takes a third of a transformer's
+    step. Freeing one untouched block of nearly 32 MB raises M_MMAP_THRESHOLD and M_TRIM_THRESHOLD: see mallopt(3).
     """
     if sys.platform == "linux":
         np.empty((1 << 25) - (1 << 16), np.uint8)
+
+
+@cache
+def keep_large_arrays() -> None:
+    """Keep freed arrays of more than 32 MB too: from now on, glibc takes no memory by mmap.
+
+    It still returns the end of the heap if a sixteenth of all memory is free there, and a full garbage collection
+    returns all free pages. mallopt(3): -1 is M_TRIM_THRESHOLD, -4 is M_MMAP_MAX.
+    """
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(-1, min(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16, (1 << 31) - 1))
+        libc.mallopt(-4, 0)
+        gc.callbacks.append(lambda phase, info: phase == "stop" and info["generation"] == 2 and libc.malloc_trim(0))
 
 
 @cache
@@ -36,10 +49,3 @@ def gpu_status() -> tuple[bool, str]:
     except Exception as reason:
         return False, f"there is a GPU, but its kernels do not compile: {reason}"
     return True, cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-
-
-def require_gpu() -> None:
-    """Raises DeviceError if no GPU can be used."""
-    works, reason = gpu_status()
-    if not works:
-        raise DeviceError(f"no gpu here: {reason}. Use device='cpu', or 'simulated' to see what a GPU would do")

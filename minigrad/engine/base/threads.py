@@ -93,6 +93,7 @@ def share(run: Callable[[int, int, int], Any], count: int, threads: int, others:
         for each in busy:
             with each:
                 pass
+        run = range  # a thread may keep `work` for a moment longer, but not the arrays of the loop
     if errors:
         errors.sort(key=lambda error: not isinstance(error, Exception))  # Ctrl-C is last, so it is never lost
         raise errors.pop()
@@ -104,12 +105,11 @@ def helpers(workers: int) -> Callable[[Callable[[], Any]], Any]:
 
     If Ctrl-C interrupts submit() of a ThreadPoolExecutor, its locks may stay locked; put() of this queue runs in C.
     """
-    tasks = SimpleQueue[Callable[[], Any]]()
-    try:
-        for _ in range(workers):
-            Thread(target=run_tasks, args=(tasks,), name="minigrad", daemon=True).start()
-    except RuntimeError:  # no thread can be started
+    if not can_start():
         return call
+    tasks = SimpleQueue[Callable[[], Any]]()
+    for _ in range(workers):
+        Thread(target=run_tasks, args=(tasks,), name="minigrad", daemon=True).start()
     return tasks.put
 
 

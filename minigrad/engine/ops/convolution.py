@@ -180,16 +180,11 @@ def fold_columns(xp, columns_at, window: Window, places: tuple[int, ...], shape:
     if window.plain:
         return columns_at(slice(None)).reshape(shape)
     x = xp.zeros(shape, dtype)
-    for at, there, part in blocks(x, window, places):
-        fold_into(x, columns_at(at), there, part)
+    for part, there, count in blocks(x, window, places):
+        cols = columns_at(part).reshape(len(x), *there.kernel, *count, x.shape[-1])
+        for tap, read, at in there.slabs(x.shape[1:-1], count):
+            x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
     return x
-
-
-def fold_into(x, cols, window: Window, places: tuple[int, ...]):
-    """Add each column entry to the element of x that it was read from."""
-    cols = cols.reshape(len(x), *window.kernel, *places, x.shape[-1])
-    for tap, read, at in window.slabs(x.shape[1:-1], places):
-        x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
 
 
 # -- windows as columns of a matrix ---------------------------------------------------------------

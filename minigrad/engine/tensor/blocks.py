@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.hardware import keep_large_arrays
 from ..base.threads import get_num_threads, helpers, share
 from ..core.op import Elementwise
 from .codegen import function
@@ -52,6 +53,7 @@ class BlockedOp:
 
     def forward(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A function that computes the same y as `run`, in blocks."""
+        keep_large_arrays()
         parts = [
             lambda *xs, f=plan.run: (
                 f(*xs[:-1], out=xs[-1]) if isinstance(f, np.ufunc) else np.copyto(xs[-1], f(*xs[:-1]))

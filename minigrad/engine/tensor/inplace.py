@@ -133,12 +133,6 @@ def renew(root: Any, x: Any) -> None:
             settle(v, y)
 
 
-def as_it_was(x: Any) -> Any:
-    """x before an edit: a copy if any watcher keeps the arrays that rules save, as all do unless `holds` is False."""
-    hold = [getattr(watcher, "holds", True) for watcher in current.mode.watchers if current.mode.builder is None]
-    return x.with_node(x.value.copy(), origin(x)) if any(hold) else x
-
-
 def in_place(names: str) -> list[Callable[..., Any]]:
     """The in-place twins of these methods: `add_` is `add`, but writes the result into the tensor itself."""
     return [twin(getattr(Operand, name)) for name in names.split()]
@@ -147,7 +141,9 @@ def in_place(names: str) -> list[Callable[..., Any]]:
 def twin(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def edit(self: Any, *others: Any, **options: Any) -> Any:
-        old = as_it_was(self)
+        # A copy if any watcher keeps the arrays that rules save, as all do unless `holds` is False.
+        hold = [getattr(watcher, "holds", True) for watcher in current.mode.watchers if current.mode.builder is None]
+        old = self.with_node(self.value.copy(), origin(self)) if any(hold) else self
         become(self, method(old, *(old if o is self else o for o in others), **options))
         return self
 

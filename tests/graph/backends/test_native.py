@@ -317,7 +317,7 @@ def test_a_long_sum_is_as_exact_as_numpys_whatever_its_length(n):
 
 
 LIMITS = {  # units in the last place, of float32 and of float64
-    "exp": (1.1, 1.1), "expm1": (1.6, 2.0), "log": (1.0, 1.0), "log1p": (1.6, 1.6), "tanh": (6.0, 1.5),
+    "exp": (1.1, 1.1), "expm1": (1.6, 2.0), "log": (1.0, 1.0), "log1p": (1.6, 1.6), "tanh": (5.5, 1.5),
     "erf": (1.6, 1.6), "erfc": (5.5, 6.0), "sin": (0.6, 1.0),  # of float64 the C library's
     "cos": (0.6, 1.0), "pow": (0.6, 1.3),
 }  # fmt: skip
@@ -349,6 +349,7 @@ def test_functions_of_our_own_are_right_to_the_last_digits(name, dtype):
         np.testing.assert_array_equal(np.signbit(found[rounded == 0]), np.signbit(rounded[rounded == 0]))
         off = abs(found[normal] - expected[normal]) / np.spacing(abs(rounded[normal]))
     assert off.max() <= LIMITS[name][dtype == "f8"], [x[normal][off.argmax()] for x in xs]
+    assert name != "tanh" or abs(found[normal]).max() == 1
     assert ("(double);" in f.c_source) == (name in ("sin", "cos") and dtype == "f8")  # the C library's
 
 
@@ -495,6 +496,13 @@ def test_a_parameter_that_lies_across_memory_is_edited_in_place():
     step()
     step()
     assert home.tolist() == [[2 + 2 * np.exp(2)] * 3] * 4
+
+
+def test_a_piece_is_one_stretch_of_memory():
+    """Of images whose batch is innermost in memory, a piece was 64 bytes of every row: 1.5 times the CNN's time."""
+    f = mg.function(lambda x, K: F.max_pool2d(F.conv2d(x, K), 2), jit_compile="native")
+    f(mg.ones(512, 1, 30, 30), mg.ones(8, 1, 3, 3))
+    assert min(int(size) for size in re.findall(r"k \* (\d+)\)", f.c_source)) > 1 << 18
 
 
 def test_nothing_is_held_that_was_given_or_handed_out():

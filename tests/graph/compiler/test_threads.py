@@ -1,6 +1,7 @@
 """How many threads share a loop, and no bit of a result depends on their number."""
 
 import time
+import weakref
 from operator import call
 from threading import Event
 
@@ -109,6 +110,15 @@ def test_each_block_is_done_once_and_each_slot_belongs_to_one_thread(count, numb
 
     threads.share(run, count, number, threads.helpers(number))
     assert sorted(done) == [*range(count)]
+
+
+def test_a_late_thread_holds_no_arrays():
+    """A thread that the system stopped after its last range kept the arrays of the loop alive."""
+    late, x = [], np.zeros(3)
+    threads.share(lambda first, stop, slot, x=x: x.sum(), 9, 2, late.append)
+    array, x = weakref.ref(x), None
+    assert array() is None
+    late.pop()()
 
 
 def test_an_error_ends_the_loop_and_is_raised():

@@ -91,6 +91,7 @@ static inline float upper(float x) { return from_bits(bits_of(x) & ~0xfff); }
 static inline double upper(double x) { return from_bits(bits_of(x) & ~0x7ffffffLL); }
 
 // -- e^x = 2^n e^r with |r| <= ln 2 / 2. 2^n = a b is multiplied in two steps, so that subnormal results are rounded.
+//    The last bits of n + 1.5 2^23 are the integer n, also where a processor cannot convert vectors to integers.
 //    1 is subtracted first: e^x - 1 = b (a (e^r - 1) + (a - 1 / b)). `exp_times` is e^(x + low) y, rounded once.
 //    Polynomials: Cephes (Moshier), expf; in double the Taylor polynomial of degree 13, with a remainder below 2^-60.
 #define exp exp_
@@ -101,10 +102,11 @@ static inline double upper(double x) { return from_bits(bits_of(x) & ~0x7ffffffL
 static inline float exp_times(float x, float low, float y, bool less_1 = false)
 {
     x = x > 89.f ? 89.f : x < -104.f ? -104.f : x;
-    const float n = __builtin_rintf(x * 1.44269504f), r = (x - n * 0.693359375f) - n * -2.12194440e-4f + low;
+    const float t = multiply_add(x, 1.44269504f, 0x1.8p23f), n = t - 0x1.8p23f;
+    const float r = multiply_add(n, 2.12194440e-4f, multiply_add(n, -0.693359375f, x)) + low;
     const float p = polynomial(r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                                1.6666665459e-1f, 5.0000001201e-1f);
-    const int m = n == n ? (int)n : 0, half = m >> 1, rest = m - half;
+    const int m = bits_of(t) - bits_of(0x1.8p23f), half = m >> 1, rest = m - half;
     const float a = from_bits((half + 127) << 23), b = from_bits((rest + 127) << 23), c = from_bits((127 - rest) << 23);
     return multiply_add(a, multiply_add(p, r * r, r), less_1 ? a - c : a) * y * b;
 }
@@ -113,7 +115,7 @@ static inline double exp_of_parts(double n, double r, double y = 1., bool less_1
 {
     const double p = polynomial(r, 1. / 6227020800., 1. / 479001600., 1. / 39916800., 1. / 3628800., 1. / 362880.,
                                 1. / 40320., 1. / 5040., 1. / 720., 1. / 120., 1. / 24., 1. / 6., .5);
-    const long long m = n == n ? (long long)n : 0, half = m >> 1, rest = m - half;
+    const long long m = bits_of(n + 0x1.8p52) - bits_of(0x1.8p52), half = m >> 1, rest = m - half;
     const double a = from_bits((half + 1023) << 52), b = from_bits((rest + 1023) << 52);
     const double c = from_bits((1023 - rest) << 52);
     return multiply_add(a, multiply_add(p, r * r, r), less_1 ? a - c : a) * y * b;
@@ -126,7 +128,7 @@ static inline double exp_times(double x, double low, double y, bool less_1 = fal
     return exp_of_parts(n, (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10 + low, y, less_1);
 }
 
-template <class T> static inline T exp_(T x, bool less_1 = false) { return exp_times(x, T(0), T(1), less_1); }
+template <class T> static inline T exp_(T x, bool less_1 = false) { return exp_times(x, T(-0.), T(1), less_1); }
 template <class T> static inline T expm1_(T x) { const T y = exp_(x, true); return x == 0 ? x : y; }
 
 // -- log x = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); s = f / (2 + f). Subnormal x is scaled first.
@@ -304,18 +306,18 @@ static inline float sine(float x, int turns)
 static inline float sin_(float x) { const float y = sine(x, 0); return x == 0.f ? x : y; }
 static inline float cos_(float x) { return sine(x, 1); }
 
-// -- tanh x: Cephes, tanhf.c and tanh.c, near 0; else 1 - 2 / (e^(2x) + 1), which is 1 from 20 on.
+// -- tanh x, in single: x P(x^2) / Q(x^2), fitted to 2^-26 up to 8.6 and above 1 from 9.1 on. The numerator is limited to Q.
+//    In double: Cephes, tanh.c, near 0; else 1 - 2 / (e^(2x) + 1), which is 1 from 20 on.
 #define tanh tanh_
 #define tanhf tanh_
 
 static inline float tanh_(float x)
 {
-    const float size = fabs(x), z = x * x;
-    const float p = polynomial(z, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
-                               -3.33332819422e-1f);
-    const float some = size < 20.f ? size : 20.f, far = 1.f - 2.f / (exp_(2.f * some) + 1.f);
-    const float y = size < .625f ? multiply_add(size * z, p, size) : far;
-    return x == x ? copysignf(y, x) : x;
+    const float size = fabs(x), y = size > 9.1f ? 9.1f : size, z = y * y;
+    const float p = polynomial(z, 1.20903811e-08f, 1.96794317e-05f, .0034386355f, .133329988f);
+    const float q = polynomial(z, 7.25347945e-07f, 3.19276354e-04f, .0256600473f, .466663063f, 1.f);
+    const int bits = bits_of(multiply_add(p, y * z, y)), most = bits_of(q);
+    return copysignf(from_bits(bits < most ? bits : most) / q, x);
 }
 
 static inline double tanh_(double x)

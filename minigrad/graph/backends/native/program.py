@@ -24,13 +24,15 @@ import numpy as np
 
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
-from ...compiler.program.buffer import Buffer, ProgramStep, Section
+from ...compiler.passes.fuse import is_full_reduction
+from ...compiler.program.buffer import Buffer, ProgramStep, Section, copied_order
 from ...compiler.program.emit import Lines
 from ...compiler.program.memory_plan import ALIGNED
 from ...compiler.program.program import LoopRunner, Program, Workspace
 from ...compiler.program.source import Text
 from ...compiler.program.tiling import drop_unused_views
 from ..c import storage_type
+from .loops import GroupStep, is_number
 from .lower import lower_to_groups
 from .reduce import LANES
 from .toolchain import library
@@ -156,10 +158,14 @@ def cut_into_pieces(step: ProgramStep) -> Pieces | None:
     Returns the number of pieces; the step on the first piece, and on the last one if that has fewer rows; and operand
     of the first piece → bytes from its place in a piece to its place in the next one.
     """
+    step = outermost_axis_first(step)
     loop, largest = step.loop, max((v.shell.size for v in step.operands), default=0)
     cut = step.leads if loop is None else loop.cut
     if cut is None or largest < WORTH_SHARING or not CppWriter().can(step):
         return None
+    strides = [v.shell.strides for v, c in zip(step.operands, cut) if c and v.shell.size == largest]
+    if any(abs(each[0]) < max(map(abs, each)) for each in strides):
+        return None  # each piece would be spread over the whole array
     rows, block = (step.write_operands[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
     blocks, width = rows // block, largest // rows * block
     most = max(1, IN_PIECE // width)
@@ -176,6 +182,25 @@ def cut_into_pieces(step: ProgramStep) -> Pieces | None:
     count, rest = divmod(rows, height)
     steps = [piece(0, height), *([piece(rows - rest, rows)] if rest else [])]
     return count + len(steps) - 1, steps, {v: v.shell.strides[0] * height for v, c in zip(steps[0].operands, cut) if c}
+
+
+def outermost_axis_first(step: ProgramStep) -> ProgramStep:
+    """An elementwise step with its axes in the order of its result's memory; any other step unchanged."""
+    does = step.does
+    is_group = isinstance(does, GroupStep) and not any(y and is_full_reduction(y) for y in does.body.outputs)
+    if step.leads is None or not (is_group or isinstance(does, np.ufunc) or does is np.copyto):
+        return step
+    y = step.operands[-1].shell
+    order = sorted(copied_order(y), key=lambda a: y.shape[a] == 1)
+    if order[:1] in ([], [0]):
+        return step
+
+    def turn(v: Buffer) -> Buffer:
+        x = v.shell[(None,) * (y.ndim - v.shell.ndim)].transpose(order)
+        return v if is_number(v) else Buffer(x, "view", v.roots, v.offset)
+
+    operands = tuple(map(turn, step.operands))
+    return replace(step, operands=operands, leads=tuple(v.shell.shape[:1] == y.shape[order[0] :][:1] for v in operands))
 
 
 class NativeLines(Lines):
