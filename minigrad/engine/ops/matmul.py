@@ -207,7 +207,7 @@ class AttentionWeights(Op):
             scores += triangle(xp, *scores.shape[-2:], scores.dtype)
         if not scores.size:
             return scores
-        w, sums = exponentials(xp, scores, scores.ndim - 1)
+        w, sums = exponentials(xp, scores, scores.ndim - 1, scores)
         w /= sums + (sums == 0)
         return w
 

@@ -34,10 +34,10 @@ from .index import Gather
 from .reduce import Max, Reduction, Sum, SumOfProducts, subscripts
 
 
-def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    """e^(x − max x) along the axis, in a new array, and the sums of the rows. A row of only −inf gives zeros."""
+def exponentials(xp: Any, x: Any, axis: int, out: Any = None) -> tuple[Any, Any]:
+    """e^(x − max x) along the axis, in `out` or a new array, and the sums. A row of only −inf gives zeros."""
     with np.errstate(invalid="ignore"):
-        y = x - xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min)
+        y = xp.subtract(x, xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min), out=out)
     xp.exp(y, out=y)
     return y, total(xp, y, axis)
 
@@ -50,6 +50,10 @@ def subtract_max(xp: Any, x: Any, axis: int) -> Any:
 
 def largest(xp: Any, x: Any, axis: int) -> Any:
     """max x along the axis, which keeps length 1."""
+    if xp is np and axis == x.ndim - 1 and x.flags.c_contiguous:  # for short rows twice as fast as fmax
+        places = x.argmax(axis, keepdims=True)
+        places += np.arange(0, x.size, x.shape[-1]).reshape(places.shape)
+        return x.reshape(-1).take(places)
     # fmax skips NaN, but exp still sees the NaN; for short rows fmax is 4 times as fast as max.
     return np.fmax.reduce(x, axis, keepdims=True) if xp is np else x.max(axis, keepdims=True)
 
