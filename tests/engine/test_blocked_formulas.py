@@ -53,8 +53,7 @@ def test_two_arrays_may_lie_in_memory_each_in_its_own_way(op, other):
 
 def test_the_derivative_of_gelu_by_tanh_takes_19_passes_and_ends_at_0_and_1():
     """It took 24; and it was NaN at ±1e13, where x³ overflows in float32."""
-    recorder = Recorder()
-    op, x = ops.GeluTanhDifferential(), np.array([-3e38, -1e13, 1e13, 3e38], "f4")
+    op, x, recorder = ops.GeluTanhDifferential(), np.array([-3e38, -1e13, 1e13, 3e38], "f4"), Recorder()
 
     op.forward(recorder, *(recorder.abstract(recorder.new((4,), "f4")) for _ in "tx"))
 
