@@ -3,11 +3,13 @@
 import gc
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import ops
+from minigrad.engine.base import spec
 from minigrad.engine.base.device import CPU
 from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.op import ufunc_of
@@ -82,8 +84,6 @@ def test_equal_specs_are_one_object():
 
 
 def test_specs_that_nobody_holds_are_forgotten():
-    from minigrad.engine.base import spec
-
     Spec((123, 456), float)
     gc.collect()
 
@@ -91,20 +91,16 @@ def test_specs_that_nobody_holds_are_forgotten():
 
 
 def test_threads_that_make_a_spec_at_once_make_one():
-    made, gate = [], threading.Barrier(8)
+    gate = threading.Barrier(8)
 
     def make(n):
         gate.wait()
-        made.append(Spec((n, 7, 11, 13), float))
+        return Spec((n, 7, 11, 13), float)
 
-    for n in range(50):
-        made.clear()
-        threads = [threading.Thread(target=make, args=(n,)) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(set(map(id, made))) == 1
+    with ThreadPoolExecutor(8) as pool:
+        for n in range(50):
+            made = [*pool.map(make, [n] * 8)]
+            assert len({*map(id, made)}) == 1
 
 
 def test_a_thread_that_comes_second_to_make_a_spec_takes_the_firsts():
@@ -154,3 +150,10 @@ def test_importing_everything_leaves_pythons_own_names_alone():
 
     assert {"tensor", "exp", "nn", "Value"} <= set(scope)
     assert not {"float", "int", "sum", "max", "abs", "all"} & set(scope)
+
+
+def test_a_layer_of_few_long_rows_has_its_numbers_and_lies_in_order():
+    x, w, b = np.ones((3, 128), "f4"), np.arange(1024, dtype="f4").reshape(8, 128), np.ones(8, "f4")
+    for bias in ((), (b,)):
+        y = ops.Affine(True).forward(np, x, w, *bias)
+        assert (y.flags.c_contiguous, y.tolist()) == (True, (x @ w.T + sum(bias)).tolist())

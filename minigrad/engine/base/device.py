@@ -150,7 +150,7 @@ class Device:
         return f"device({self.name!r})"
 
 
-CPU = Device("cpu", "numpy", block=1 << 14, programs="minigrad.graph.compiler.program.program:Program")
+CPU = Device("cpu", "numpy", block=1 << 15, programs="minigrad.graph.compiler.program.program:Program")
 GPU = Device("gpu", "cupy")
 SIMULATED = Device("simulated", "minigrad.graph.backends.simulated_gpu")
 META = Device("meta", "minigrad.graph.backends.meta")

@@ -18,7 +18,6 @@ Zhang and Sennrich 2019, “Root mean square layer normalization”, https://arx
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import inf, prod
 from typing import Any
 
@@ -31,13 +30,13 @@ from ..core.op import Linear, Op
 from .comparison import Clamp
 from .effect import StopGradient
 from .index import Gather
-from .reduce import Max, Reduction, Sum, SumOfProducts, subscripts
+from .reduce import Max, Reduction, Sum, SumOfProducts, summing
 
 
-def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    """e^(x − max x) along the axis, in a new array, and the sums of the rows. A row of only −inf gives zeros."""
+def exponentials(xp: Any, x: Any, axis: int, out: Any = None) -> tuple[Any, Any]:
+    """e^(x − max x) along the axis, in `out` or a new array, and the sums. A row of only −inf gives zeros."""
     with np.errstate(invalid="ignore"):
-        y = x - xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min)
+        y = xp.subtract(x, xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min), out=out)
     xp.exp(y, out=y)
     return y, total(xp, y, axis)
 
@@ -50,14 +49,18 @@ def subtract_max(xp: Any, x: Any, axis: int) -> Any:
 
 def largest(xp: Any, x: Any, axis: int) -> Any:
     """max x along the axis, which keeps length 1."""
+    if xp is np and axis == x.ndim - 1 and x.flags.c_contiguous:  # for short rows twice as fast as fmax
+        places = x.argmax(axis, keepdims=True)
+        places += np.arange(0, x.size, x.shape[-1]).reshape(places.shape)
+        return x.reshape(-1).take(places)
     # fmax skips NaN, but exp still sees the NaN; for short rows fmax is 4 times as fast as max.
     return np.fmax.reduce(x, axis, keepdims=True) if xp is np else x.max(axis, keepdims=True)
 
 
 def total(xp: Any, x: Any, axis: int) -> Any:
     """Σ x along the axis, which keeps length 1. For short rows einsum is 5 times as fast as sum."""
-    all_axes, kept = subscripts(x.ndim, (axis,))
-    return xp.einsum(f"{all_axes}->{kept}", x)[(*(slice(None),) * axis, None)]
+    text, _, shape, _ = summing(x.shape, (axis,))
+    return xp.einsum(text, x).reshape(shape)
 
 
 def from_the_largest(x, axes):
@@ -267,7 +270,7 @@ class InverseRMS(Op):
 
     symbol = "1/rms"
 
-    def infer(self, x): return x.with_shape(summing(x.shape, self.axes)[1])
+    def infer(self, x): return x.with_shape(summing(x.shape, self.axes)[2])
 
     def forward(self, xp, x):
         y = SumOfProducts(self.axes).forward(xp, x, x) / count(self.axes, x) + self.eps
@@ -361,19 +364,9 @@ def across(g, n, axes):
 
 def mean(xp, x, axes):
     """Σ x / n along `axes`, which keep length 1."""
-    text, shape, n = summing(x.shape, axes)
-    return xp.einsum(text, x).reshape(shape) / n if n <= SHORT else x.sum(axes, keepdims=True) / n
-
-
-@lru_cache
-def summing(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, tuple[int, ...], int]:
-    """The einsum equation, the shape of the result with its axes kept, and the number of elements per sum."""
-    all_axes, kept = subscripts(len(shape), axes)
-    reduced = tuple(1 if a in axes else n for a, n in enumerate(shape))
-    return f"{all_axes}->{kept}", reduced, max(prod(shape[a] for a in axes), 1)
-
-
-SHORT = 1024  # up to this row length einsum, 3 times as fast as sum; for longer rows sum, which is more accurate
+    text, _, shape, n = summing(x.shape, axes)
+    # For short rows einsum is 3 times as fast as sum; for longer rows sum is more accurate.
+    return xp.einsum(text, x).reshape(shape) / n if n <= 1024 else x.sum(axes, keepdims=True) / n
 
 
 def count(axes: tuple[int, ...], x) -> Any:

@@ -84,10 +84,11 @@ class Mean(Reduction):
 
 
 @lru_cache
-def subscripts(ndim: int, axes: tuple[int, ...]) -> tuple[str, str]:
-    """The einsum letters of all axes, and of the axes that are kept."""
-    letters = ascii_letters[:ndim]
-    return letters, "".join(c for a, c in enumerate(letters) if a not in axes)
+def summing(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, str, tuple[int, ...], int]:
+    """Equations of einsum for Σ x and Σ x y, the result's shape with its axes kept, and the number of terms per sum."""
+    letters, terms = ascii_letters[: len(shape)], max(prod(shape[a] for a in axes), 1)
+    kept = "".join(c for a, c in enumerate(letters) if a not in axes)
+    return f"{letters}->{kept}", f"{letters},{letters}->{kept}", Sum(axes, True).reduced_shape(shape), terms
 
 
 class SumOfProducts(Op):
@@ -104,9 +105,8 @@ class SumOfProducts(Op):
         return Spec(shape, result_type(x.dtype, y.dtype), common_device(self, x, y))
 
     def forward(self, xp, x, y):
-        all_axes, kept = subscripts(x.ndim, self.axes)
-        z = xp.einsum(f"{all_axes},{all_axes}->{kept}", x, y)
-        return z.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
+        _, text, shape, _ = summing(x.shape, self.axes)
+        return xp.einsum(text, x, y).reshape(shape)
 
     def vjp(self, gz, z, x, y): return gz * y, gz * x
     def jvp(self, dxs, z, x, y): return dxs[0].apply(self, y) + x.apply(self, dxs[1])
