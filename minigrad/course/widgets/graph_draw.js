@@ -1,6 +1,6 @@
 // Draws the open part of a graph: boxes, frames and lines. The state `g`: see graph_view.js.
 
-const MOST_BESIDE = 3, FAR = 3; // lines; layers that a line passes
+const MOST_BESIDE = 3; // lines
 
 function standIns(g) { // item → the box shown for it: its own, or that of the outermost closed group around it
   const { items } = g, box = new Int32Array(items.length), isOpen = (i) => i === ROOT || (g.open.has(i) && box[i] === i);

@@ -43,7 +43,7 @@ function placed({ nodes, edges }, width, isTurned, isBrief) {
   edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge, width < NARROW))));
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
-  const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
+  const arrange = (room, flip = (size) => size) => arranged({ children, parent, closed: (id) => ({ size: flip(sizes.get(id)), top: 0 }), heading, links, room });
   const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), fits = deep.width < 1.14 * width && (width < 640 || deep.height < 520), isWide = flat.width > width;
   const plan = isTurned ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // from top to bottom, or in rows
   const whole = (way, more, axis) => straighten([...way, ...more], axis, more.length ? way.length - 1 : 0, [...plan.place.values()]);
