@@ -30,8 +30,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import distributed as dist
-from minigrad.draw.charts import LOOKS, across, chart, compact, decades, legend, line, place_in_rows, upwards
-from minigrad.draw.svg import STYLE, text
+from minigrad.draw.charts import LOOKS, WIDTH, across, chart, compact, decades, line, place_in_rows, upwards
+from minigrad.draw.svg import STYLE, text, text_width
 from minigrad.draw.words import took
 from minigrad.graph.backends.native.toolchain import compiler
 
@@ -203,8 +203,23 @@ def panel(family: str, label: str, words: Callable[[float], str], columns: Colum
         parts += [f'<g class="mg-s{COLOURS[k]}" stroke="currentColor" fill="none">{drawn}</g>']
         parts += [text("mg-sign mg-halo", at[0], at[1] - 6, LETTERS[COLOURS[k]])]
         names[COLOURS[k]] = column.rpartition(", ")[0]
-    key, height = legend(names, LETTERS, 300)
+    key, height = legend(names, 300)
     return chart(f"{label} over {family}", x, y, *parts, *key, below=height)
+
+
+def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
+    """The names of the lines with their letters, in rows from `top` down, and its height in pixels."""
+    parts, x, y = [], 4.0, top
+    for k, name in names.items():
+        wide = 32 + text_width(name, 12)
+        x, y = (4.0, y + 20) if x > 4 and x + wide > WIDTH else (x, y)
+        parts += [
+            f'<path class="mg-area mg-s{k}" d="M{x:.1f},{y}h18v16h-18z"/>',
+            text("mg-sign", x + 9, y + 12, LETTERS[k]),
+        ]
+        parts.append(text("mg-dim", x + 23, y + 12, name))
+        x += wide
+    return ["<g>", *parts, "</g>"], y + 20 - top
 
 
 def write(family: str, tables: str, svg: str) -> None:
