@@ -30,7 +30,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import distributed as dist
-from minigrad.draw.charts import LOOKS, WIDTH, across, chart, compact, decades, line, place_in_rows, upwards
+from minigrad.draw.charts import HEIGHT, LOOKS, WIDTH, across, chart, compact, decades, line, place_in_rows, upwards
 from minigrad.draw.svg import STYLE, text, text_width
 from minigrad.draw.words import took
 from minigrad.graph.backends.native.toolchain import compiler
@@ -203,8 +203,8 @@ def panel(family: str, label: str, words: Callable[[float], str], columns: Colum
         parts += [f'<g class="mg-s{COLOURS[k]}" stroke="currentColor" fill="none">{drawn}</g>']
         parts += [text("mg-sign mg-halo", at[0], at[1] - 6, LETTERS[COLOURS[k]])]
         names[COLOURS[k]] = column.rpartition(", ")[0]
-    key, height = legend(names, 300)
-    return chart(f"{label} over {family}", x, y, *parts, *key, below=height)
+    key, height = legend(names, HEIGHT)
+    return chart(f"{label} over {family}", x, y, *parts, *key, height=HEIGHT + height)
 
 
 def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
