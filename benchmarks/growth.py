@@ -30,6 +30,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import distributed as dist
+from minigrad.draw import charts
 from minigrad.draw.charts import HEIGHT, LOOKS, WIDTH, across, chart, compact, decades, line, place_in_rows, upwards
 from minigrad.draw.svg import STYLE, text, text_width
 from minigrad.draw.words import took
@@ -213,11 +214,7 @@ def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
     for k, name in names.items():
         wide = 32 + text_width(name, 12)
         x, y = (4.0, y + 20) if x > 4 and x + wide > WIDTH else (x, y)
-        parts += [
-            f'<path class="mg-area mg-s{k}" d="M{x:.1f},{y}h18v16h-18z"/>',
-            text("mg-sign", x + 9, y + 12, LETTERS[k]),
-        ]
-        parts.append(text("mg-dim", x + 23, y + 12, name))
+        parts += [charts.sample(k, x, y, LETTERS[k]), text("mg-dim", x + 23, y + 12, name)]
         x += wide
     return ["<g>", *parts, "</g>"], y + 20 - top
 

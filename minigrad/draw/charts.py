@@ -178,3 +178,9 @@ def stairs(ends: Sequence[float], tops: Sequence[float]) -> str:
         k += len([*same])
         path += f"V{top:.4g}H{ends[k]:.4g}"
     return path
+
+
+def sample(series: int, x: float, y: float, letter: str = "", width: float = 18) -> str:
+    """A box in the colour of a series, with a letter."""
+    box = f'<path class="mg-area mg-s{series}" d="M{x:.1f},{y:.1f}h{width:.1f}v16h{-width:.1f}z"/>'
+    return box + (text("mg-sign", x + width / 2, y + 12, letter) if letter else "")

@@ -15,6 +15,7 @@ from minigrad.engine.core.interpret import interpret
 from minigrad.engine.tensor.symbol import placeholder
 from minigrad.graph.compiler.passes.fuse import fuse
 from minigrad.graph.compiler.program.program import Program
+from minigrad.graph.compiler.program.record import Recorder
 from minigrad.tracing.gradients import gradients
 from tests.examples import CASES, title
 from tests.support.python_calls import count_calls
@@ -360,3 +361,10 @@ def test_what_reads_across_the_rows_waits_until_all_of_them_are_there():
     graph = Graph((x.node,), (y.node,))
 
     agree(graph, Program(graph), np.random.default_rng(0).normal(size=(300, 300)))
+
+
+def test_the_derivative_of_gelu_by_tanh_takes_19_passes():
+    """It took 24: it computed |x|, and corrected the sign afterwards."""
+    recorder = Recorder()
+    ops.GeluTanhDifferential().forward(recorder, *(recorder.abstract(recorder.new((4,), "f4")) for _ in "tx"))
+    assert len(recorder.steps) == 19
