@@ -8,8 +8,7 @@
 //   links       {id: [ids]}                  pressing a part highlights other parts
 //   choices     [{ label, options: [label] }]  switches; each combination has its own film in `films`
 //
-// A widget's own file may define unpack(film), which returns a film as described here, and decorate(f, n, root), which is
-// called after step n is drawn.
+// A widget's own file may define decorate(f, n, root), which is called after step n is drawn.
 //
 // A screen is a function of (panels, steps 0..n): to step back, it starts from the original panels again.
 
@@ -24,7 +23,7 @@ const choiceHTML = ({ label, options }, n) => `
   </select></label>`;
 
 function render({ model, el }) {
-  const films = model.get("films").map((film) => (typeof unpack === "function" ? unpack(film) : film)), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
+  const films = model.get("films"), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
   // Films are in the order of the choices; the last choice varies fastest.
   const chosen = () => films[choices.reduce((n, { options }, i) => n * options.length + choice(i), 0)];
   // The state: `parts` by id, null before the panels are drawn; `now`, the step drawn; `lit`, its hot parts.

@@ -69,7 +69,7 @@ class Reel:
     """One film, for one combination of choices.
 
     links    id of a part that acts as a button → the parts that it highlights
-    data     for a widget's own JavaScript; it may have the steps in a form of its own
+    data     for a widget's own JavaScript
     """
 
     panels: Sequence[Panel]
@@ -116,8 +116,7 @@ class Film(SteppedWidget):
         assert len(reels) == len(combinations(choices))
         films = [reel.plain() for reel in reels]
         options = [{"label": each.label, "options": list(each.options)} for each in choices]
-        self.scripts = [[cut.plain() for cut in reel.cuts] for reel in reels]
-        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": self.scripts[0]}
+        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": films[0]["steps"]}
         super().__init__(label=label, phases=list(phases), **traits)
 
     @property
@@ -152,7 +151,7 @@ class Film(SteppedWidget):
 
     @traitlets.observe("choice")
     def _steps_of_the_choice(self, _: Any) -> None:
-        steps = self.scripts[self.number]
+        steps = self.film["steps"]
         if self.index >= len(steps):
             self.index = len(steps) - 1
         self.steps = steps

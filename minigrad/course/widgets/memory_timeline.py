@@ -20,9 +20,8 @@ from copy import deepcopy
 from dataclasses import replace
 from html import escape
 from importlib import import_module
-from itertools import accumulate, chain, groupby, pairwise
+from itertools import accumulate, groupby
 from math import ceil, sqrt
-from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,7 +149,7 @@ class MemoryTimeline(ChartFilm):
     def reel(self, way: Any, books: Books, numbers: Sequence[int] = ()) -> Reel:
         """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""
         entries, peaks = self.runs[way], self.peaks
-        names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
+        names, makers = names_of(entries), dict[str, int]()
         axis = self.alike(way)
         wide, narrow = (draw_timeline(entries, axis, way, self.reference_run(way), end) for end in (WIDE, NARROW))
         drawn = AREAS.sub(r"\1", shorten_svg(wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)))
@@ -161,16 +160,14 @@ class MemoryTimeline(ChartFilm):
         data = {
             "way": str(way),
             "names": names,
-            "live": [[*map(sub, b, a)] for a, b in pairwise([(0,) * 9, *(entry.live for entry in entries)])],
-            "steps": [[PHASES.index(e.phase), phrases.setdefault(e.what, len(phrases))] for e in entries],
-            "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, *chain(*h.story)] for h in large],
+            "live": [entry.live for entry in entries],
+            "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, h.story] for h in large],
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
-            "verdict": end,
             "plot": [LEFT, TOP, BOTTOM, SPACE * max(axis)],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
-        return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
+        return Reel(panels, cuts(entries, end), data=data | {"makers": [*makers]})
 
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
