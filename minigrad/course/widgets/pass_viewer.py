@@ -146,9 +146,8 @@ class Scene:
         start = next(i for i, line in enumerate(lines) if line.startswith("def "))
         once = f"<details><summary>memory and constants</summary>{code(lines[:start], 1, lit)}</details>"
         is_whole = any(x.endswith(", fused") for x in lines) and not any("def block" in x for x in lines)
-        return "The code" + ": fused ops run block by block, and this array is one block" * is_whole, once + code(
-            lines[start:], start + 1, lit
-        )
+        title = "The code" + ": fused ops run block by block, and this array is one block" * is_whole
+        return title, once + code(lines[start:], start + 1, lit)
 
     def mark(self, looks: dict[str, list[str]]) -> str:
         """The picture with CSS classes on some ops: `looks` maps a class to keys."""

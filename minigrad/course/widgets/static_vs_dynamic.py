@@ -407,10 +407,8 @@ class AsGraph:
             pure = [box for box in new if box not in self.run.effects]
             turns, self.turns[moment.line] = self.turns[moment.line], self.turns[moment.line][1:]
             share = -(-len(pure) // max(1, len(turns)))
-            new = (
-                pure[: len(moment.values) if len(pure) == sum(turns) else share]
-                + [box for box in new if box in self.run.effects][:1]
-            )
+            share = len(moment.values) if len(pure) == sum(turns) else share
+            new = pure[:share] + [box for box in new if box in self.run.effects][:1]
         self.shown |= {*new}
         text = "".join(event.text for event in self.printed if event.line in moment.made_at)
         self.printed = [event for event in self.printed if event.line not in moment.made_at]
