@@ -7,10 +7,16 @@ with a substitute for the kernel.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping
+from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any, ClassVar
 
 import anywidget
@@ -18,10 +24,11 @@ import traitlets
 
 from ...draw.svg import colours
 from ...engine.base.whole_file import replace_file
-from .page import page
 from .widget_displays import close, record_display
 
 HERE = Path(__file__).parent
+MODEL = (HERE / "page.js").read_text("utf-8")  # the stand-in for the kernel
+PAGE = Template((HERE / "page.html").read_text("utf-8"))
 Plain = dict[str, Any]  # JSON data
 VIEW = "application/vnd.jupyter.widget-view+json"
 KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # CSS does not allow them inside a selector
@@ -46,6 +53,20 @@ def css(*names: str) -> str:
 def scope(*names: str) -> str:
     """The class of the elements to which these .css files apply."""
     return "-".join(["mg-with", *names])
+
+
+def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, object], text: str) -> str:
+    """A widget as one HTML page, which needs no network and nothing installed.
+
+    javascript    an ES module whose default export has render({model, el})
+    scope         the class of the element that the CSS applies to
+    state         the traits of the widget
+    text          shown by a browser without JavaScript
+    """
+    data = b64encode(zlib.compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
+    module = javascript.replace("export default", "const widget =")
+    texts = {"title": escape(title), "css": css, "scope": scope, "text": escape(text), "data": data, "module": module}
+    return PAGE.substitute(texts, model=MODEL)
 
 
 class Widget(anywidget.AnyWidget):
