@@ -95,7 +95,8 @@ TEXTS = """() => [...document.querySelectorAll("svg.mg-picture text")]
 @pytest.mark.parametrize(("function", "x"), [(f, 1.0), (halving, 3.0)])
 def test_the_code_stands_between_both_graphs_and_all_is_seen_at_once(show, function, x):
     """It was up to 695 pixels high, of which a JupyterLab of 1366 x 768 shows 600, in text of 9.2 pixels."""
-    page = show(StaticVsDynamic(function, mg.tensor(x)), viewport={"width": 1090, "height": 768}).page
+    widget = StaticVsDynamic(function, mg.tensor(x))
+    page = show(widget, viewport={"width": 1090, "height": 768}).page
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
     code, eager, static = (panel.bounding_box() for panel in page.locator(".mg-panel").all())
@@ -107,8 +108,7 @@ def test_the_code_stands_between_both_graphs_and_all_is_seen_at_once(show, funct
     page.set_viewport_size({"width": 420, "height": 800})
     code, eager, static = (panel.bounding_box() for panel in page.locator(".mg-panel").all())
     assert code["y"] < eager["y"] < static["y"]
-    sentences = page.evaluate("() => JSON.parse(document.getElementById('state').textContent).films[0].steps")
-    assert not any("the left" in step["say"] or "the right" in step["say"] for step in sentences)
+    assert not any("the left" in step["say"] or "the right" in step["say"] for step in widget.steps)
 
 
 TOUCHES = """() => [...document.querySelectorAll(".mg-ties polygon")].map((tip) => {

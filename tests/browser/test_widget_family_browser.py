@@ -166,15 +166,15 @@ def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, saved, name):
     page.evaluate(
         """async () => {
           const source = [...document.scripts].find((s) => s.type === "module").textContent;
-          const state = JSON.parse(document.getElementById("state").textContent);
           const heard = new Map();
           const model = {
             get: (key) => state[key], set: () => {}, save_changes: () => {}, send: () => {},
             on: (event, tell) => heard.set(event + tell, 1), off: (event, tell) => heard.delete(event + tell),
           };
-          const widgetAlone = source.slice(0, source.indexOf("const state = JSON.parse")) + ";export default widget;";
+          const widgetAlone = source.slice(0, source.indexOf('const el = document.getElementById("widget")')) + ";export { widget, decompress };";
           const address = URL.createObjectURL(new Blob([widgetAlone], { type: "text/javascript" }));
-          const { default: widget } = await import(address);
+          const { widget, decompress } = await import(address);
+          const state = await decompress(document.getElementById("state").textContent);
           const el = document.createElement("div");
           document.body.append(el);
           const takeDown = widget.render({ model, el });

@@ -34,7 +34,7 @@ function render({ model, el }) {
     <div class="mg-panels">${panels()}</div>`;
   const { root, restart, destroy } = stepper({
     model, el, phases: model.get("phases"), last: f.film.steps.length - 1, body, show: (n, root) => show(f, n, root), forget: () => { f.parts = null; },
-    says: () => f.film.steps.map(({ say }) => say),
+    says: () => f.film.steps.map(({ say }) => say), heard: { "change:choice": onChoice },
   });
   for (const event of ["click", "keydown"]) root.querySelector(".mg-panels").addEventListener(event, (happened) => onPress(f, happened));
   const selects = [...root.querySelectorAll("[data-choice]")];
@@ -51,8 +51,7 @@ function render({ model, el }) {
     f.parts = f.pressed = null;
     restart(f.film.steps.length - 1);
   }
-  model.on("change:choice", onChoice);
-  return () => { model.off("change:choice", onChoice); destroy(); };
+  return destroy;
 }
 
 function reset(f, root) {

@@ -119,7 +119,7 @@ class MemoryTimeline(ChartFilm):
         if of_pytorch(model):
             torch_ledger = import_module("minigrad.profiler.pytorch_memory")
             model = torch_ledger.watch_steps(model, loss_fn, x, y, optimizer, steps)
-        if isinstance(model, Ledger) or is_timeline(model):
+        if isinstance(model, Ledger) or (isinstance(model, list) and model and isinstance(model[0], Moment)):
             self.show_run(model)
             return
         refuse(model, x, y, optimizer, steps)
@@ -197,10 +197,6 @@ class MemoryTimeline(ChartFilm):
         way, entries = [*self.runs.items()][self.number]
         drawn = draw_timeline(entries, self.alike(way), way, self.reference_run(way), WIDE)
         return self.place_in_rows([("", drawn)])
-
-
-def is_timeline(x: Any) -> bool:
-    return isinstance(x, list) and bool(x) and isinstance(x[0], Moment)
 
 
 def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
