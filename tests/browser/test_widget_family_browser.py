@@ -171,7 +171,8 @@ def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, saved, name):
             get: (key) => state[key], set: () => {}, save_changes: () => {}, send: () => {},
             on: (event, tell) => heard.set(event + tell, 1), off: (event, tell) => heard.delete(event + tell),
           };
-          const widgetAlone = source.slice(0, source.indexOf('const el = document.getElementById("widget")')) + ";export { widget, decompress };";
+          const end = source.indexOf('const el = document.getElementById("widget")');
+          const widgetAlone = source.slice(0, end) + ";export { widget, decompress };";
           const address = URL.createObjectURL(new Blob([widgetAlone], { type: "text/javascript" }));
           const { widget, decompress } = await import(address);
           const state = await decompress(document.getElementById("state").textContent);
@@ -290,4 +291,7 @@ def test_no_widget_looks_otherwise_where_all_others_are(visit, saved, name):
     together = alone.with_stem("together")
     together.write_text(alone.read_text().replace("</style>", f"{sheets}</style>", 1))
 
-    assert visit(together).page.evaluate(LOOKS) == visit(alone).page.evaluate(LOOKS)
+    pages = [visit(path).page for path in (together, alone)]
+    for page in pages:
+        page.locator(".mg-widget").wait_for()
+    assert pages[0].evaluate(LOOKS) == pages[1].evaluate(LOOKS)

@@ -144,9 +144,8 @@ class Film(SteppedWidget):
         choice: list[int] = list(proposal["value"])
         sizes = [len(each["options"]) for each in self.choices]
         if len(choice) != len(sizes) or not all(type(n) is int and 0 <= n < size for n, size in zip(choice, sizes)):
-            raise ValueError(
-                f"choice needs one option index for each of {[each['label'] for each in self.choices]}; got {choice}"
-            )
+            labels = [each["label"] for each in self.choices]
+            raise ValueError(f"choice needs one option index for each of {labels}; got {choice}")
         return choice
 
     @traitlets.observe("choice")
@@ -171,11 +170,9 @@ def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
 
 def refuse_large(widget: str, picture: Picture, largest: int) -> None:
     """Raises ValueError for a picture of more than `largest` boxes, because it would be unreadable."""
-    if len(picture.boxes) > largest:
-        raise ValueError(
-            f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "
-            "the function"
-        )
+    if (n := len(picture.boxes)) > largest:
+        shown = f"{widget} shows a graph of up to {largest} boxes"
+        raise ValueError(f"{shown}, and this one has {n}: take a part of the function")
 
 
 def output_area(id: str) -> str:

@@ -131,10 +131,9 @@ class Half:
         for k in range(self.n if self.is_forward else self.m):
             x, y = self.cell_at(0, k) if self.is_forward else self.cell_at(k, 0)
             at = (x + wide / 2, y + high + 16) if self.is_forward else (self.table[0] + LABEL / 2 - 4, y + 20)
-            yield (
-                f'<g class="mg-strip mg-of-{self.side}" data-id="{self.side}S{k}"><rect x="{x:.1f}" y="{y:.1f}" '
-                f'width="{wide:.1f}" height="{high}" rx="6"/>{text("mg-pass", *at, f"pass {k + 1}")}</g>'
-            )
+            frame = f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high}" rx="6"/>'
+            label = text("mg-pass", *at, f"pass {k + 1}")
+            yield f'<g class="mg-strip mg-of-{self.side}" data-id="{self.side}S{k}">{frame}{label}</g>'
 
     def entries(self) -> Iterator[str]:
         for i, name in enumerate(self.both.columns):

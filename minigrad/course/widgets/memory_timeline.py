@@ -64,6 +64,7 @@ COLUMN, BESIDE = 14, 222  # pixels: from the axis to the column of the peak, and
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
 Run = tuple[Any, Sequence[Moment]]  # switches, and moments
+Loss = Callable[[Any, Any], Any]  # of two tensors
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
@@ -219,10 +220,7 @@ def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
 # -- the run ----------------------------------------------------------------------------------------------
 
 
-def run(
-    model: Module, loss_fn: Callable[[Any, Any], Any], x: Tensor, y: Tensor, optimizer: Optimizer, steps: int,
-    way: Switches,
-) -> Ledger:  # fmt: skip
+def run(model: Module, loss_fn: Loss, x: Tensor, y: Tensor, optimizer: Optimizer, steps: int, way: Switches) -> Ledger:
     """Train a copy of the model for some steps and return the ledger."""
     model, optimizer = deepcopy((model, optimizer))
     ledger = ShortLedger(model, optimizer, [x, y])
@@ -264,9 +262,7 @@ class ShortLedger(Ledger):
         super().write(*args, **options)
 
 
-def loss_function(
-    model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches
-) -> Callable[[Tensor, Tensor], Tensor]:
+def loss_function(model: Module, loss_fn: Loss, way: Switches) -> Loss:
     """(x, y) → the loss, with the settings `way`. With checkpointing, all parts but the last are checkpoints."""
     *first, last = segments(model) if way.checkpointing else [model]
 

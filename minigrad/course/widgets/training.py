@@ -91,12 +91,10 @@ def batches(data: Any) -> Iterator[tuple[Any, Any]]:
 
     Raises ValueError if an iteration yields no batch.
     """
-    if isinstance(data, tuple) and len(data) == 2:
-        while True:
-            yield data
+    every = [data] if isinstance(data, tuple) and len(data) == 2 else data
     while True:
         some = False
-        for batch in data:
+        for batch in every:
             some = True
             yield batch
         if not some:
