@@ -13,7 +13,6 @@ import re
 import secrets
 import zlib
 from base64 import b64encode
-from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -53,20 +52,6 @@ def css(*names: str) -> str:
 def scope(*names: str) -> str:
     """The class of the elements to which these .css files apply."""
     return "-".join(["mg-with", *names])
-
-
-def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, object], text: str) -> str:
-    """A widget as one HTML page, which needs no network and nothing installed.
-
-    javascript    an ES module whose default export has render({model, el})
-    scope         the class of the element that the CSS applies to
-    state         the traits of the widget
-    text          shown by a browser without JavaScript
-    """
-    data = b64encode(zlib.compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
-    module = javascript.replace("export default", "const widget =")
-    texts = {"title": escape(title), "css": css, "scope": scope, "text": escape(text), "data": data, "module": module}
-    return PAGE.substitute(texts, model=MODEL)
 
 
 class Widget(anywidget.AnyWidget):
@@ -109,7 +94,10 @@ class Widget(anywidget.AnyWidget):
     def page(self) -> str:
         """The widget as one HTML page that works without a kernel and without a network."""
         state = {name: getattr(self, name) for name in self.shown}
-        return page(self.label, self._esm, self._css, scope(*self.sheets), state, self.text)
+        data = zlib.compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), 9)
+        texts = {"title": escape(self.label), "text": escape(self.text), "data": b64encode(data).decode()}
+        module = self._esm.replace("export default", "const widget =")
+        return PAGE.substitute(texts, css=self._css, scope=scope(*self.sheets), module=module, model=MODEL)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to an .html file."""
