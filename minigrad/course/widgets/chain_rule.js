@@ -23,7 +23,7 @@ function render({ model, el }) {
   const { root, restart, destroy } = stepper({
     model, el, phases: PHASES, last: steps.length - 1, body: BODY, show: (n, root) => show(c, n, root),
     limit: questions.limit, stopped: () => questions.focus(el), forget, says: () => steps.map(({ say }) => say),
-    heard: { "change:asks": follow, "change:answers": follow, "change:view": follow },
+    heard: ["asks", "answers", "view"].map((key) => [`change:${key}`, follow]),
   });
   Object.assign(c, { root, restart });
   questions.listen(root);

@@ -34,7 +34,7 @@ function render({ model, el }) {
     <div class="mg-panels">${panels()}</div>`;
   const { root, restart, destroy } = stepper({
     model, el, phases: model.get("phases"), last: f.film.steps.length - 1, body, show: (n, root) => show(f, n, root), forget: () => { f.parts = null; },
-    says: () => f.film.steps.map(({ say }) => say), heard: { "change:choice": onChoice },
+    says: () => f.film.steps.map(({ say }) => say), heard: [["change:choice", onChoice]],
   });
   for (const event of ["click", "keydown"]) root.querySelector(".mg-panels").addEventListener(event, (happened) => onPress(f, happened));
   const selects = [...root.querySelectorAll("[data-choice]")];

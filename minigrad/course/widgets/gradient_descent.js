@@ -16,8 +16,8 @@ function render({ model, el }) {
   d.way = walked(d, given(d));
   const says = () => d.way.points.map((_, n) => said(d, n));
   const follow = () => { list(d, root); restart(d.way.points.length - 1); };
-  const followed = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => [`change:${key}`, follow]);
-  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says, heard: Object.fromEntries(followed) });
+  const heard = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => [`change:${key}`, follow]);
+  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says, heard });
   return destroy;
 }
 

@@ -8,7 +8,7 @@ function number(x, digits = 4) {
   const text = isFar ? `${mantissa}e${power}` : String(Number(x.toPrecision(digits)));
   return text.replaceAll("-", "−");
 }
-// A number's name, a slider, its value.
+// A number that a reader can drag.
 function slider(id, says, name, range) {
   const label = made("label", { textContent: `${name} ` });
   const input = made("input", { type: "range", ...range });

@@ -186,7 +186,7 @@ function render({ model, el }) {
     fromKernel(() => { v.state = v.kernelState; showState(v); })();
   };
   const onRate = () => tell(rate, model.get("rate"));
-  const heard = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage };
+  const heard = Object.entries({ "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage });
   if (!model.send) model.set("index", 0); // a saved page: its reader plays the training
   const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show, says: () => [v.frames.at(-1).say], heard });
   v.root = root;
