@@ -104,7 +104,7 @@ def test_memory_shows_the_bytes_of_each_moment_of_each_run(opened, films):
             assert cursor(page) == pytest.approx(LEFT + (WIDE - LEFT) * (at + 0.5) / len(entries), abs=0.1)
             assert words(page, "total") == f"{entries[at].total:,}"
             assert words(page, "3") == f"{entries[at].live[3]:,}"
-            expect(page.locator(".mg-say")).to_have_text(widget.scripts[n][at]["say"])
+            expect(page.locator(".mg-say")).to_have_text(widget.films[n]["steps"][at]["say"])
 
 
 def test_the_areas_of_memory_are_as_high_as_the_bytes_are_many(opened, films):

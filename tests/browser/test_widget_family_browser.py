@@ -291,4 +291,7 @@ def test_no_widget_looks_otherwise_where_all_others_are(visit, saved, name):
     together = alone.with_stem("together")
     together.write_text(alone.read_text().replace("</style>", f"{sheets}</style>", 1))
 
-    assert visit(together).page.evaluate(LOOKS) == visit(alone).page.evaluate(LOOKS)
+    pages = [visit(path).page for path in (together, alone)]
+    for page in pages:
+        page.locator(".mg-widget").wait_for()
+    assert pages[0].evaluate(LOOKS) == pages[1].evaluate(LOOKS)

@@ -194,7 +194,9 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
     for r, sent in enumerate(rounds, 1):
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{draw_round(sent, sums[r - 1], at, half, ways)}</g>')
+        each = [message(m, at, half, 10 * ((m.to, m.source) in ways), does) for m, does in zip(sent, sums[r - 1])]
+        arrows, labels = map("".join, zip(*each))  # labels cover arrows
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{arrows}{labels}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
@@ -207,14 +209,6 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
     drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
     return finish("Who sends what to whom", 490, 386, drawn, n)
-
-
-def draw_round(
-    sent: Sequence[Message], sums: Sequence[str], at: Sequence[complex], half: float, ways: set[tuple[int, int]]
-) -> str:
-    """The messages of a round: first the arrows, then the labels, which cover them."""
-    drawn = [message(m, at, half, 10 * ((m.to, m.source) in ways), does) for m, does in zip(sent, sums)]
-    return "".join(part for each in zip(*drawn) for part in each)
 
 
 def message(m: Message, at: Sequence[complex], half: float, shift: float, does: str) -> tuple[str, str]:

@@ -23,11 +23,12 @@ function render({ model, el }) {
   const { root, restart, destroy } = stepper({
     model, el, phases: PHASES, last: steps.length - 1, body: BODY, show: (n, root) => show(c, n, root),
     limit: questions.limit, stopped: () => questions.focus(el), forget, says: () => steps.map(({ say }) => say),
+    heard: ["asks", "answers", "view"].map((key) => [`change:${key}`, follow]),
   });
   Object.assign(c, { root, restart });
   questions.listen(root);
   for (const event of ["pointerover", "pointerleave", "focusin"]) root.addEventListener(event, ({ target }) => {
-    const say = root.querySelector(".mg-say"), text = explain(c, target.closest?.(CELLS)) ?? c.say;
+    const say = root.querySelector(".mg-say"), text = (c.screen && explain(c, target.closest?.(CELLS))) ?? c.say;
     if (say.textContent !== text) say.textContent = text;
   });
   for (const event of ["click", "keydown"]) root.querySelector(".mg-view").addEventListener(event, (happened) => choose(c, happened));
@@ -49,10 +50,8 @@ function render({ model, el }) {
     forget();
     restart();
   }
-  const followed = ["change:asks", "change:answers", "change:view"];
-  followed.forEach((event) => model.on(event, follow));
   follow();
-  return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
+  return destroy;
 }
 
 function show(c, n, root) {

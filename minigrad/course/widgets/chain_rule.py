@@ -48,9 +48,7 @@ class ChainRule(SteppedWidget):
     Raises ValueError for a graph of more than 60 boxes.
     """
 
-    _esm = javascript(
-        "stepper", "heat", "asking", "number", "slider", "dragging", "chain_run", "chain_cells", "chain_rule"
-    )
+    _esm = javascript("stepper", "heat", "asking", "number", "dragging", "chain_run", "chain_cells", "chain_rule")
     sheets = "stepper", "slider", "chain_rule"
     looks = colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 

@@ -231,9 +231,8 @@ def terms_of(picture: Picture, share: Share) -> dict[str, object]:
         parts = [(*g, 0, 1, wide)]
     elif slope or after.startswith("×"):
         rows, parts = 1, [(*g, wide, 1, 0), *[(share.arrow, "slope", wide, 1, 0)] * (slope is not None)]
-    return (
-        {"length": rows, "parts": parts, "times": f" {after}" * (not slope and after.startswith("×"))} if parts else {}
-    )
+    times = f" {after}" * (not slope and after.startswith("×"))
+    return {"length": rows, "parts": parts, "times": times} if parts else {}
 
 
 def slope_box(picture: Picture, share: Share) -> str:

@@ -1,7 +1,7 @@
 """A graph of Values as a program that the browser evaluates: each operation and its derivatives, as nested lists.
 
 The lists are parsed from the formulas that pictures show, such as "1 − {y}²" (draw/scalars.py), so no rule is written
-twice. browser_program.py does the same for a graph of nodes. This module must not import NumPy: a browser may lack it.
+twice. gradient_descent.py does the same for a graph of nodes. This module must not import NumPy: a browser may lack it.
 """
 
 from __future__ import annotations

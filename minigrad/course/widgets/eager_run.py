@@ -106,11 +106,9 @@ class EagerRun(PictureBuilder):
 
     def add_box(self, box: Box, values: Iterable[Any] = ()) -> str:
         if len(self.boxes) >= LARGEST:
-            stopped = self.recording.error if isinstance(self.recording.error, TooLong) else None
-            raise ValueError(
-                f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: "
-                f"{stopped or 'take a part of the function'}"
-            )
+            error = self.recording.error
+            why = error if isinstance(error, TooLong) else "take a part of the function"
+            raise ValueError(f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: {why}")
         return super().add_box(box, values)
 
     def parts(self) -> list[str]:

@@ -7,8 +7,7 @@
 //   links       {id: [ids]}                  pressing a part highlights other parts
 //   choices     [{ label, options: [label] }]  switches; each combination has its own film in `films`
 //
-// A widget's own file may define unpack(film), which returns a film as described here, and decorate(f, n, root), which is
-// called after step n is drawn.
+// A widget's own file may define decorate(f, n, root), which is called after step n is drawn.
 //
 // A screen is a function of (panels, steps 0..n): to step back, it starts from the original panels again.
 
@@ -23,7 +22,7 @@ const choiceHTML = ({ label, options }, n) => `
   </select></label>`;
 
 function render({ model, el }) {
-  const films = model.get("films").map((film) => (typeof unpack === "function" ? unpack(film) : film)), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
+  const films = model.get("films"), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
   // Films are in the order of the choices; the last choice varies fastest.
   const chosen = () => films[choices.reduce((n, { options }, i) => n * options.length + choice(i), 0)];
   // The state: `parts` by id, null before the panels are drawn; `now`, the step drawn; `lit`, its hot parts.
@@ -34,7 +33,7 @@ function render({ model, el }) {
     <div class="mg-panels">${panels()}</div>`;
   const { root, restart, destroy } = stepper({
     model, el, phases: model.get("phases"), last: f.film.steps.length - 1, body, show: (n, root) => show(f, n, root), forget: () => { f.parts = null; },
-    says: () => f.film.steps.map(({ say }) => say),
+    says: () => f.film.steps.map(({ say }) => say), heard: [["change:choice", onChoice]],
   });
   for (const event of ["click", "keydown"]) root.querySelector(".mg-panels").addEventListener(event, (happened) => onPress(f, happened));
   const selects = [...root.querySelectorAll("[data-choice]")];
@@ -51,8 +50,7 @@ function render({ model, el }) {
     f.parts = f.pressed = null;
     restart(f.film.steps.length - 1);
   }
-  model.on("change:choice", onChoice);
-  return () => { model.off("change:choice", onChoice); destroy(); };
+  return destroy;
 }
 
 function reset(f, root) {

@@ -69,7 +69,7 @@ class Reel:
     """One film, for one combination of choices.
 
     links    id of a part that acts as a button → the parts that it highlights
-    data     for a widget's own JavaScript; it may have the steps in a form of its own
+    data     for a widget's own JavaScript
     """
 
     panels: Sequence[Panel]
@@ -116,8 +116,7 @@ class Film(SteppedWidget):
         assert len(reels) == len(combinations(choices))
         films = [reel.plain() for reel in reels]
         options = [{"label": each.label, "options": list(each.options)} for each in choices]
-        self.scripts = [[cut.plain() for cut in reel.cuts] for reel in reels]
-        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": self.scripts[0]}
+        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": films[0]["steps"]}
         super().__init__(label=label, phases=list(phases), **traits)
 
     @property
@@ -145,14 +144,13 @@ class Film(SteppedWidget):
         choice: list[int] = list(proposal["value"])
         sizes = [len(each["options"]) for each in self.choices]
         if len(choice) != len(sizes) or not all(type(n) is int and 0 <= n < size for n, size in zip(choice, sizes)):
-            raise ValueError(
-                f"choice needs one option index for each of {[each['label'] for each in self.choices]}; got {choice}"
-            )
+            labels = [each["label"] for each in self.choices]
+            raise ValueError(f"choice needs one option index for each of {labels}; got {choice}")
         return choice
 
     @traitlets.observe("choice")
     def _steps_of_the_choice(self, _: Any) -> None:
-        steps = self.scripts[self.number]
+        steps = self.film["steps"]
         if self.index >= len(steps):
             self.index = len(steps) - 1
         self.steps = steps
@@ -172,11 +170,9 @@ def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
 
 def refuse_large(widget: str, picture: Picture, largest: int) -> None:
     """Raises ValueError for a picture of more than `largest` boxes, because it would be unreadable."""
-    if len(picture.boxes) > largest:
-        raise ValueError(
-            f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "
-            "the function"
-        )
+    if (n := len(picture.boxes)) > largest:
+        shown = f"{widget} shows a graph of up to {largest} boxes"
+        raise ValueError(f"{shown}, and this one has {n}: take a part of the function")
 
 
 def output_area(id: str) -> str:

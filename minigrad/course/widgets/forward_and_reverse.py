@@ -271,10 +271,8 @@ class BothModes:
     def refuse_too_many(self, f: Callable[..., Any]) -> None:
         for tensors, what, way in ((self.xs, "input", "inputs"), (self.ys, "output", "outputs")):
             if not 1 <= (n := sum(prod(x.shape) for x in tensors)) <= MOST:
-                raise ValueError(
-                    f"each {what} number costs a pass, so 1 to {MOST} can be shown, but {f.__name__} has {n}: "
-                    f"take fewer or smaller {way}"
-                )
+                most = f"each {what} number costs a pass, so 1 to {MOST} can be shown"
+                raise ValueError(f"{most}, but {f.__name__} has {n}: take fewer or smaller {way}")
 
     def draw(self, names: dict[Tensor, str]) -> None:
         """Set `picture`, with the learner's names, and `place`, which maps nodes to boxes."""

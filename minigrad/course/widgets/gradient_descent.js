@@ -15,11 +15,10 @@ function render({ model, el }) {
   const d = { model, names, words, axes, program, leaves, svg: null }; // later also way, view
   d.way = walked(d, given(d));
   const says = () => d.way.points.map((_, n) => said(d, n));
-  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says });
   const follow = () => { list(d, root); restart(d.way.points.length - 1); };
-  const followed = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => `change:${key}`);
-  followed.forEach((event) => model.on(event, follow));
-  return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
+  const heard = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => [`change:${key}`, follow]);
+  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: (n, root) => show(d, n, root), says, heard });
+  return destroy;
 }
 
 const given = ({ model }) => [model.get("rate"), model.get("momentum"), ...model.get("start")];

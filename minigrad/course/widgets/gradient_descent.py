@@ -1,11 +1,12 @@
 """Gradient descent on a curve, or on a surface seen from above: a ball, a learning rate, a momentum, a start.
 
 One step, derivative included, is a traced minigrad function. Python runs the trace; so does the browser when a reader
-moves a slider (browser_program.py). Neither has code for a particular function, or for the update rule.
+moves a slider (`graph_program`). Neither has code for a particular function, or for the update rule.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,11 +23,16 @@ from ...api.func import value_and_grad, vmap
 from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, place_in_rows, upwards
 from ...draw.svg import STYLE, text
 from ...draw.words import number, pluralize
+from ...engine.core import formula
+from ...engine.core.graph import Graph
 from ...engine.core.modes import no_grad
+from ...engine.core.node import Node
+from ...engine.core.op import Elementwise
+from ...engine.ops import Const
 from ...engine.tensor.rewrite import optimise
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import function
-from .browser_program import graph_program
+from .dragging import SPELT, ast_to_lists, tree_ops
 from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 400, 51  # segments of a curve, inside and outside the axes; sample points along each side of a surface
@@ -80,7 +86,7 @@ class GradientDescent(SteppedWidget):
     Raises ValueError if f or its slope is not finite at the start.
     """
 
-    _esm = javascript("stepper", "number", "slider", "dragging", "gradient_descent")
+    _esm = javascript("stepper", "number", "dragging", "gradient_descent")
     sheets = "stepper", "charts", "slider", "gradient_descent"
     looks = STYLE + LOOKS + TRAIL
 
@@ -308,3 +314,25 @@ def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axi
         layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
     row, column = np.unravel_index(heights.argmin(), heights.shape)
     return x, y, "".join(layers), [grid[0][column], grid[1][row]]
+
+
+def graph_program(graph: Graph, inputs: Sequence[str]) -> dict[str, Any]:
+    """{"lines": [name, formula] of each node, "outputs": names}; {} if a browser cannot evaluate the graph of scalars.
+
+    inputs    names for the graph's inputs
+    """
+    called = {n: f"t{i}" for i, n in enumerate(graph.nodes)} | dict(zip(graph.inputs, inputs))
+    lines = [[called[n], number_tree(n, [called[x] for x in n.inputs])] for n in graph.nodes if n not in graph.inputs]
+    if len(graph.inputs) > len(inputs) or not all(tree_ops(each) <= SPELT for _, each in lines):
+        return {}
+    return {"lines": lines, "outputs": [called[y] for y in graph.outputs if y is not None]}
+
+
+def number_tree(node: Node, operands: list[str]) -> Any:
+    """The formula of a node; ["?"] if it is not a function of scalars."""
+    match node.op:
+        case Const(value) if isfinite(value):
+            return value
+        case Elementwise() if not node.spec.shape:
+            return ast_to_lists(ast.parse(formula.write(node.op.forward, *operands), mode="eval").body)
+    return ["?"]

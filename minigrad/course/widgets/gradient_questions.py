@@ -42,10 +42,8 @@ def share_question(picture: Picture, share: Share) -> StepQuestion:
     arrives = f"{share.incoming} arrives at {head.display_name} = {picture.formula(head)}."
     entry = share.entry
     if entry is None:
-        choices = shapes(tail.spec, head.spec)
-        return StepQuestion(
-            f"{arrives} What shape has the gradient of {tail.display_name}?", tail.spec, tail.spec, choices, tail.spec
-        )
+        ask = f"{arrives} What shape has the gradient of {tail.display_name}?"
+        return StepQuestion(ask, tail.spec, tail.spec, shapes(tail.spec, head.spec), tail.spec)
     gradient = f"gradient of {tail.display_name}" + f" at {entry.where}" * bool(entry.where)
     if entry.before is None:
         ask = f"{arrives} What is the {gradient}, as far as it comes this way?"

@@ -184,20 +184,15 @@ def rows(overview: Overview, number: Mapping[NodeGroup, int]) -> list[Plain]:
     """Each entry, then each group, without empty fields. Field `in` is the number of the enclosing group, or −1."""
     entries = overview.listing.entries
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
-    fields = attrgetter(*FIELDS)
-    nodes = (
-        {"in": around[i], **dict(zip(FIELDS, fields(entry))), "bytes": -1 if entry.nbytes is None else entry.nbytes}
-        for i, entry in enumerate(entries)
-    )
-    groups = []
+    fields, found = attrgetter(*FIELDS), list[Plain]()
+    for i, entry in enumerate(entries):
+        nbytes = -1 if entry.nbytes is None else entry.nbytes
+        found.append({"in": around[i], **dict(zip(FIELDS, fields(entry))), "bytes": nbytes})
     for group in number:
         sign, name = (group.label, group.of) if group.kind == "repeat" else ("", group.label)
         about = {"in": around[group], "kind": group.kind, "sign": sign, "name": name}
-        groups.append({**about, "spec": overview.size(group), "ops": len(group.ops(entries))})
-    return [
-        {key: value for key, value in row.items() if value is not False and value not in ("", ())}
-        for row in (*nodes, *groups)
-    ]
+        found.append({**about, "spec": overview.size(group), "ops": len(group.ops(entries))})
+    return [{key: x for key, x in row.items() if x is not False and x not in ("", ())} for row in found]
 
 
 def thing_of(group: NodeGroup, entries: Sequence[Any]) -> Any:

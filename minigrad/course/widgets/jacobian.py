@@ -52,10 +52,8 @@ def draw_graph(both: BothModes, side: str, way: str) -> str:
     boxes = [Box(f"q{id}", "constant", "", "", "", "", "") for id in ports(both)]
     for box in both.picture.boxes:
         longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
-        name, short = (
-            box.name or box.display_name * (box.kind != "constant"),
-            1 if way == "LR" and len(longest) < SHORT else 2,
-        )
+        name = box.name or box.display_name * (box.kind != "constant")
+        short = 1 if way == "LR" and len(longest) < SHORT else 2
         boxes.append(replace(box, name=name, spec=longest and longest + "0", grad="", short=short))
     arrows = [*both.picture.arrows, *(Arrow(f"p{id}", id, f"q{id}") for id in ports(both))]
     last = [f"q{id}" if id in ports(both) else id for id in both.picture.ends]
@@ -118,9 +116,8 @@ class Half:
     def edge(self, id: str, share: float, is_end: bool) -> tuple[float, float]:
         """A point on the edge where values leave a box, or where they enter it."""
         left, top, wide, high = self.frames[id]
-        return (
-            (left + wide * share, top + high * is_end) if self.is_down else (left + wide * is_end, top + high * share)
-        )
+        right, down = (share, is_end) if self.is_down else (is_end, share)
+        return left + wide * right, top + high * down
 
     def svg(self, look: str) -> str:
         graph = f'<g transform="translate({self.move[0]:g} {self.move[1]:g})">{self.graph}</g>'
@@ -134,10 +131,9 @@ class Half:
         for k in range(self.n if self.is_forward else self.m):
             x, y = self.cell_at(0, k) if self.is_forward else self.cell_at(k, 0)
             at = (x + wide / 2, y + high + 16) if self.is_forward else (self.table[0] + LABEL / 2 - 4, y + 20)
-            yield (
-                f'<g class="mg-strip mg-of-{self.side}" data-id="{self.side}S{k}"><rect x="{x:.1f}" y="{y:.1f}" '
-                f'width="{wide:.1f}" height="{high}" rx="6"/>{text("mg-pass", *at, f"pass {k + 1}")}</g>'
-            )
+            frame = f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high}" rx="6"/>'
+            label = text("mg-pass", *at, f"pass {k + 1}")
+            yield f'<g class="mg-strip mg-of-{self.side}" data-id="{self.side}S{k}">{frame}{label}</g>'
 
     def entries(self) -> Iterator[str]:
         for i, name in enumerate(self.both.columns):
@@ -152,14 +148,13 @@ class Half:
         """The seeds: a 1 that goes into an input, or into an output from behind."""
         for id in sorted({each.seed for each in (self.both.pushed if self.is_forward else self.both.pulled)} - {""}):
             (x, y), away = self.edge(id, 0.5, not self.is_forward), -24 if self.is_forward else 24
-            at = (x, y + away) if self.is_down else (x + away, y)
-            at, line = (
-                (at, draw_line([at, (x, y)])) if self.is_forward or id not in self.exits else (self.exits[id], "")
-            )
-            yield (
-                f'<g class="mg-pin mg-of-{self.side}" data-id="{self.side}pin{id}">{line}'
-                f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="10"/>{text("", at[0], at[1] + 4.5, "1")}</g>'
-            )
+            at, line = (x, y + away) if self.is_down else (x + away, y), ""
+            if not self.is_forward and id in self.exits:
+                at = self.exits[id]
+            else:
+                line = draw_line([at, (x, y)])
+            seed = f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="10"/>{text("", at[0], at[1] + 4.5, "1")}'
+            yield f'<g class="mg-pin mg-of-{self.side}" data-id="{self.side}pin{id}">{line}{seed}</g>'
 
     def threads(self) -> Iterator[str]:
         """For each cell, the thread from the box where its number is."""

@@ -1,34 +1,18 @@
 // MemoryTimeline: the cursor and the numbers of the step, and whose bytes the reader points at.
 //
 //   names    consumer → its name
-//   live     for each moment, how the bytes of each consumer changed, from the bottom up
-//   steps    [phase, phrase] of each moment: a number in PHASES, and what ran as a number in `phrases`
-//   held     [maker, bytes, the moment at which it was freed, moment, consumer, moment, consumer, …] of each array
+//   live     for each moment, the bytes of each consumer, from the bottom up
+//   held     [maker, bytes, the moment at which it was freed, [[moment, consumer], …]] of each array
 //   makers   the ops and lines that made arrays, by number
 //   since    moment → an earlier moment: arrays saved for backward until the earlier one live to the end of this one
 //   numbers  the moments shown, if they are not all
-//   verdict  the sentences about the whole run, said at its end
 //   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches; `way`, the words
 //            of this one
 //   plot     left, top and bottom of the plot, and the bytes at its top
 
-const PHASES = ["start", "forward", "backward", "update", "end"];
 const FEW = 2; // makers of arrays that are named
 const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
 const bytes = (n) => n.toLocaleString("en-US");
-
-// The film with whole sentences, bytes and stories.
-function unpack(film) {
-  let now = film.live[0].map(() => 0);
-  const live = film.live.map((change) => (now = now.map((each, i) => each + change[i])));
-  const held = film.held.map(([maker, size, died, ...story]) =>
-    [film.makers[maker], size, died, story.flatMap((moment, i) => (i % 2 ? [] : [[moment, story[i + 1]]]))]);
-  const steps = film.steps.map(([phase, phrase], n) => {
-    const what = film.phrases[phrase], end = n < live.length - 1 ? "" : ` ${film.verdict}`;
-    return { phase: PHASES[phase], say: `${what[0].toUpperCase()}${what.slice(1)}. Alive: ${bytes(sum(live[n]))} bytes.${end}` };
-  });
-  return { ...film, live, held, steps };
-}
 
 function decorate(f, n, root) {
   const { live, plot: [left, top, bottom, most] } = f.film, svg = root.querySelector("svg.mg-chart"), right = rightOf(svg);
@@ -133,7 +117,7 @@ function who(film, consumer, moment) {
     if (consumerOf(died, story, k, film.since[moment]) === consumer) found.set(maker, [...(found.get(maker) ?? []), size]);
   }
   const largest = [...found].sort(([, a], [, b]) => sum(b) - sum(a)).slice(0, FEW);
-  const makers = largest.map(([maker, sizes]) => `${bytes(sum(sizes))} of ${maker}${sizes.length > 1 ? ` (${sizes.length} arrays)` : ""}`);
+  const makers = largest.map(([maker, sizes]) => `${bytes(sum(sizes))} of ${film.makers[maker]}${sizes.length > 1 ? ` (${sizes.length} arrays)` : ""}`);
   const rest = total - sum(largest.flatMap(([, sizes]) => sizes)), name = film.names[consumer] ?? "nothing";
   if (makers.length && rest > 0) makers.push(`${bytes(rest)} of others`);
   return `Moment ${moment}, ${name}: ${bytes(total)} bytes${makers.length ? ` = ${makers.join(" + ")}` : ""}.`;

@@ -20,9 +20,8 @@ from copy import deepcopy
 from dataclasses import replace
 from html import escape
 from importlib import import_module
-from itertools import accumulate, chain, groupby, pairwise
+from itertools import accumulate, groupby
 from math import ceil, sqrt
-from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,6 +64,7 @@ COLUMN, BESIDE = 14, 222  # pixels: from the axis to the column of the peak, and
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
 Run = tuple[Any, Sequence[Moment]]  # switches, and moments
+Loss = Callable[[Any, Any], Any]  # of two tensors
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
@@ -120,7 +120,7 @@ class MemoryTimeline(ChartFilm):
         if of_pytorch(model):
             torch_ledger = import_module("minigrad.profiler.pytorch_memory")
             model = torch_ledger.watch_steps(model, loss_fn, x, y, optimizer, steps)
-        if isinstance(model, Ledger) or is_timeline(model):
+        if isinstance(model, Ledger) or (isinstance(model, list) and model and isinstance(model[0], Moment)):
             self.show_run(model)
             return
         refuse(model, x, y, optimizer, steps)
@@ -150,7 +150,7 @@ class MemoryTimeline(ChartFilm):
     def reel(self, way: Any, books: Books, numbers: Sequence[int] = ()) -> Reel:
         """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""
         entries, peaks = self.runs[way], self.peaks
-        names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
+        names, makers = names_of(entries), dict[str, int]()
         axis = self.alike(way)
         wide, narrow = (draw_timeline(entries, axis, way, self.reference_run(way), end) for end in (WIDE, NARROW))
         drawn = AREAS.sub(r"\1", shorten_svg(wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)))
@@ -161,16 +161,14 @@ class MemoryTimeline(ChartFilm):
         data = {
             "way": str(way),
             "names": names,
-            "live": [[*map(sub, b, a)] for a, b in pairwise([(0,) * 9, *(entry.live for entry in entries)])],
-            "steps": [[PHASES.index(e.phase), phrases.setdefault(e.what, len(phrases))] for e in entries],
-            "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, *chain(*h.story)] for h in large],
+            "live": [entry.live for entry in entries],
+            "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, h.story] for h in large],
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
-            "verdict": end,
             "plot": [LEFT, TOP, BOTTOM, SPACE * max(axis)],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
-        return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
+        return Reel(panels, cuts(entries, end), data=data | {"makers": [*makers]})
 
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
@@ -202,10 +200,6 @@ class MemoryTimeline(ChartFilm):
         return self.place_in_rows([("", drawn)])
 
 
-def is_timeline(x: Any) -> bool:
-    return isinstance(x, list) and bool(x) and isinstance(x[0], Moment)
-
-
 def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
     """Raises TypeError or ValueError for arguments that cannot be trained."""
     if not isinstance(model, Module):
@@ -226,10 +220,7 @@ def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
 # -- the run ----------------------------------------------------------------------------------------------
 
 
-def run(
-    model: Module, loss_fn: Callable[[Any, Any], Any], x: Tensor, y: Tensor, optimizer: Optimizer, steps: int,
-    way: Switches,
-) -> Ledger:  # fmt: skip
+def run(model: Module, loss_fn: Loss, x: Tensor, y: Tensor, optimizer: Optimizer, steps: int, way: Switches) -> Ledger:
     """Train a copy of the model for some steps and return the ledger."""
     model, optimizer = deepcopy((model, optimizer))
     ledger = ShortLedger(model, optimizer, [x, y])
@@ -271,9 +262,7 @@ class ShortLedger(Ledger):
         super().write(*args, **options)
 
 
-def loss_function(
-    model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches
-) -> Callable[[Tensor, Tensor], Tensor]:
+def loss_function(model: Module, loss_fn: Loss, way: Switches) -> Loss:
     """(x, y) → the loss, with the settings `way`. With checkpointing, all parts but the last are checkpoints."""
     *first, last = segments(model) if way.checkpointing else [model]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 from typing import Any
 
@@ -35,7 +35,6 @@ RULER = 9  # pixels: height of the ruler above the zones: how many bits a number
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 
 
-@dataclass(frozen=True)
 class Format:
     """A 16-bit floating-point format.
 
@@ -45,13 +44,10 @@ class Format:
     bits        bits of a normal number's mantissa, with the leading 1
     """
 
-    dtype: np.dtype
-    smallest: int
-    normal: int
-    end: int
-    bits: int
-
-    name = property(lambda self: self.dtype.name)
+    def __init__(self, dtype: np.dtype):
+        info = finfo(dtype)
+        self.dtype, self.name, self.bits = dtype, dtype.name, info.nmant + 1
+        self.smallest, self.normal, self.end = round(log2(info.smallest_subnormal)), int(info.minexp), int(info.maxexp)
 
     @np.errstate(over="ignore", under="ignore")
     def cast(self, x: np.ndarray) -> np.ndarray:
@@ -59,14 +55,8 @@ class Format:
         return x.astype(np.float32).astype(self.dtype).astype(np.float64)
 
 
-def format_of(dtype: np.dtype) -> Format:
-    """The format of a dtype, from its finfo."""
-    info = finfo(dtype)
-    smallest = round(log2(info.smallest_subnormal))
-    return Format(dtype, smallest, int(info.minexp), int(info.maxexp), info.nmant + 1)
-
-
-FORMATS = format_of(float16), format_of(bfloat16)
+FORMATS = Format(float16), Format(bfloat16)
+Counts = Mapping[int, Sequence[int]]  # exponent of a scale → the number of gradients with each fate
 
 
 class Precision(ChartFilm):
@@ -93,9 +83,10 @@ class Precision(ChartFilm):
         kept = every[np.isfinite(every) & (every != 0)]
         if not kept.size:
             raise ValueError(f"Precision needs a finite gradient other than 0; all {every.size} are 0, infinite or NaN")
-        self.counts = {(f.name, k): counts(f, kept, k) for f in FORMATS for k in EXPONENTS}
-        self.best = {f.name: best([self.counts[f.name, k] for k in EXPONENTS]) for f in FORMATS}
-        reels = [reel(f, kept, every.size, self.counts, self.best[f.name]) for f in FORMATS]
+        found = {f: {k: counts(f, kept, k) for k in EXPONENTS} for f in FORMATS}
+        self.counts = {(f.name, k): each for f in FORMATS for k, each in found[f].items()}
+        self.best = {f.name: best([*found[f].values()]) for f in FORMATS}
+        reels = [reel(f, kept, every.size - kept.size, found[f], self.best[f.name]) for f in FORMATS]
         label = f"{pluralize(every.size, 'gradient', 'gradients')} in half precision"
         super().__init__(label, (), reels, [Choice("format", [f.name for f in FORMATS])])
 
@@ -164,9 +155,7 @@ def best(found: Sequence[tuple[int, ...]]) -> int:
 # -- the film --------------------------------------------------------------------------------------------------
 
 
-def reel(
-    format: Format, gradients: np.ndarray, given: int, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int
-) -> Reel:
+def reel(format: Format, gradients: np.ndarray, left_out: int, counts: Counts, chosen: int) -> Reel:
     """The film of one format, scale after scale."""
     sizes = exponents(gradients)
     low = max(min(int(sizes.min()), FORMATS[0].smallest - 12), LEAST)  # with room for what float16 cannot hold
@@ -181,13 +170,13 @@ def reel(
     def scenes(draw: Callable[[int], str]) -> str:
         return "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{draw(k)}</div>' for k in EXPONENTS)
 
-    drawn = scenes(lambda k: draw_histogram(format, gradients, sizes, k, x, y, picked))
+    drawn = scenes(lambda k: draw_histogram(format, gradients, k, x, y, picked))
     one = scenes(lambda k: draw_bits(format, samples[picked] or 0.0, k))
     title = f"How large they are, and what {format.name} makes of them"
-    panels = [Panel(title, drawn), Panel("", one + listing(format, counts, chosen))]
+    panels = [Panel(title, drawn), Panel("", one + listing(counts, chosen))]
     bits = [[g if g is None else describe_bits(format, g, k) for g in samples] for k in EXPONENTS]
-    say = {f"scale {k}": describe_fates(format, k, counts[format.name, k]) for k in EXPONENTS}
-    say["scale 0"] += opening(format, given - gradients.size)
+    say = {f"scale {k}": describe_fates(k, counts[k]) for k in EXPONENTS}
+    say["scale 0"] += opening(format, left_out)
     cuts = [*say.items(), (f"scale {chosen}", verdict(format, counts, chosen))]
     found = [Cut("", words, scene=scale, hot={"hot": [scale]}) for scale, words in cuts]
     axis = [x.at(sizes.min()), x.at(low + 1) - x.at(low)]
@@ -209,7 +198,7 @@ def opening(format: Format, left_out: int) -> str:
     )
 
 
-def describe_fates(format: Format, k: int, found: Sequence[int]) -> str:
+def describe_fates(k: int, found: Sequence[int]) -> str:
     """The fates of the gradients under one scale, in words."""
     scale = f"The loss times {power(k)}, {2**k:,}" if k else "The loss as it is"
     return f"{scale}: of {pluralize(sum(found), 'gradient', 'gradients')}, {tally(found)}."
@@ -221,12 +210,12 @@ def tally(found: Sequence[int]) -> str:
     return join_names([f"{n:,} {name}" for n, name in zip(found, names) if n])
 
 
-def verdict(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
+def verdict(format: Format, counts: Counts, chosen: int) -> str:
     """Which scale is best, and what it saves."""
     best = f"Of these scales, {power(chosen)} is best for" if chosen else "None of these scales does better than 1 for"
     divides = f"The optimiser divides by {2**chosen:,} again, in float32."
-    more = f" Without a scale: {tally(counts[format.name, 0])}. {divides}" * (chosen > 0)
-    return f"{best} {format.name}: {tally(counts[format.name, chosen])}.{more}"
+    more = f" Without a scale: {tally(counts[0])}. {divides}" * (chosen > 0)
+    return f"{best} {format.name}: {tally(counts[chosen])}.{more}"
 
 
 # -- the picture ----------------------------------------------------------------------------------------------
@@ -237,11 +226,9 @@ def exponents(gradients: np.ndarray) -> np.ndarray:
     return np.maximum(np.frexp(np.abs(gradients.astype(np.float64)))[1] - 1, LEAST)
 
 
-def draw_histogram(
-    format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis, picked: int
-) -> str:
+def draw_histogram(format: Format, gradients: np.ndarray, k: int, x: Axis, y: Axis, picked: int) -> str:
     """A step for each power of 2, in the colours of its fates, over the zones of the format and their counts."""
-    fate, found = fates(format, gradients, k), counts(format, gradients, k)
+    sizes, fate, found = exponents(gradients), fates(format, gradients, k), counts(format, gradients, k)
     # From half of the smallest number, a gradient rounds up to it.
     ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest - 1, format.normal, format.end, x.high)]
     zones = ("→ 0", "0 bits"), ("fewer", f"1–{format.bits - 1} bits"), ("normal", f"{format.bits} bits"), ("→ ∞", "")
@@ -332,8 +319,8 @@ def draw_bits(format: Format, gradient: float, k: int) -> str:
     return picture(f"One gradient in {format.name}", 404, 106, parts, "mg-bits")
 
 
-def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
+def listing(counts: Counts, chosen: int) -> str:
     """A table with a row for each scale."""
-    cells = {k: [f"{n:,}" for n in counts[format.name, k]] for k in EXPONENTS}
+    cells = {k: [f"{n:,}" for n in found] for k, found in counts.items()}
     rows = [row(power(k) + " (best)" * (k == chosen), each, f"scale {k}") for k, each in cells.items()]
     return table(["scale", *FATES], rows)

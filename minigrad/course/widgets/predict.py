@@ -116,9 +116,8 @@ class Predict(Form):
         elif self.outcome:
             state = f"No answer was locked. The answer has been shown. {LOCK_LATE}"
         else:
-            state = (
-                f"{self.unanswered} The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
-            )
+            unit = f", in {asked.unit}" if asked.unit else ""
+            state = f"{self.unanswered} The answer is {asked.expected_form}{unit}."
         return f"{asked.text}\n{state}"
 
     def __repr__(self) -> str:

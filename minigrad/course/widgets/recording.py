@@ -131,11 +131,8 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: ModuleType
     try:
         with framework.prepare(f, args) as args:
             recording.given = [(x, replace(framework.describe(x), kind="leaf")) for x in args if framework.is_tensor(x)]
-            with (
-                framework.watch(saw),
-                redirect_stdout(PrintRecorder(events)),
-                limit_execution(f.__name__, heard=on_trace_event),
-            ):
+            printing, limit = redirect_stdout(PrintRecorder(events)), limit_execution(f.__name__, heard=on_trace_event)
+            with framework.watch(saw), printing, limit:
                 recording.result = f(*args)
             recording.text = join_names([format_value(x, framework) for x in leaves(recording.result)])
     except Exception as error:

@@ -21,18 +21,9 @@ from ...draw.words import join_names, number, pluralize, shorten, took
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import Node
+from ...graph.compiler import schedule as planner
 from ...graph.compiler.control import Loop
-from ...graph.compiler.schedule import (
-    BANDWIDTH,
-    FLOPS,
-    HANDOVER,
-    ScheduledNode,
-    Seconds,
-    critical_path,
-    estimate,
-    schedule,
-    waits_for,
-)
+from ...graph.compiler.schedule import HANDOVER, ScheduledNode
 from ...graph.compiler.schedule import NodeSchedule as Planned
 from ...profiler.machine import fastest
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
@@ -44,6 +35,7 @@ WIDE, LEFT, END, TOP = 620, 66, 12, 54  # pixels: the width, the space beside th
 ROOM = 118  # pixels: least space right of the lanes, for how much is gained
 LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
+Slots = Sequence[ScheduledNode]
 LEGEND = {" mg-critical mg-output": "on the critical path", "": "other op", " mg-outlined": "not begun", "idle": "idle"}
 
 
@@ -70,9 +62,10 @@ class Schedule(ChartFilm):
         def seconds_of(node: Node) -> float:
             return taken.get(node, 0.0) if node.inputs and not node.op.is_view else 0.0
 
-        sources: list[tuple[str, Seconds]] = [*zip(TIMES, (estimate, seconds_of))]
-        self.schedules = {(n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources}
-        paths = {times: [n for n in critical_path(graph, seconds) if not n.op.is_view] for times, seconds in sources}
+        sources: list[tuple[str, planner.Seconds]] = [*zip(TIMES, (planner.estimate, seconds_of))]
+        self.schedules = {(n, times): planner.schedule(graph, n, seconds) for n in counts for times, seconds in sources}
+        ways = {times: planner.critical_path(graph, seconds) for times, seconds in sources}
+        paths = {times: [node for node in way if not node.op.is_view] for times, way in ways.items()}
         reels = [reel(plan, paths[times], times) for (_, times), plan in self.schedules.items()]
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
@@ -97,35 +90,33 @@ def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
     """The film of one schedule. Its picture is drawn twice, for a notebook and for a phone."""
     working = (slot for slot in plan.slots if not slot.node.op.is_view)
     slots = sorted(working, key=lambda slot: (slot.start, slot.worker))
-    wide, narrow = (lanes(plan, slots, set(path), width) for width in (WIDE, WIDTH))
+    before = needs(plan, slots)
+    wide, narrow = (lanes(plan, slots, before, set(path), width) for width in (WIDE, WIDTH))
     pictures = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)
     drawn = Panel(f"Who runs what, and when, by {times} times", pictures)
-    numbers = Panel("The same in numbers", listing(slots, set(path), needs(plan)))
-    return Reel([drawn, numbers], cuts(plan, slots, path, times))
+    numbers = Panel("The same in numbers", listing(slots, before, path))
+    return Reel([drawn, numbers], cuts(plan, slots, before, path, times))
 
 
 # -- the cuts ----------------------------------------------------------------------------------------------
 
 
-def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], times: str) -> list[Cut]:
+def cuts(plan: Planned, slots: Slots, before: Sequence[list[int]], path: Sequence[Node], times: str) -> list[Cut]:
     """An opening cut, a cut for each op that starts, and a summary."""
-    before = needs(plan)
-    place = {slot.node: i for i, slot in enumerate(slots)}
-    of = {slot.node: slot for slot in slots}
-    lines = {i: [f"d{place[x]}.{i}" for x in before[slot.node] if x in place] for i, slot in enumerate(slots)}
+    lines = [[f"d{j}.{i}" for j in needed] for i, needed in enumerate(before)]
     bound = speedup(plan, plan.path)
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
         f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {estimates(times, plan)}"
     )
-    pale, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
+    pale, later = [line for each in lines for line in each], [f"o{i}" for i in range(len(slots))]
     found = [Cut("", say, on={"weak": pale, "outlined": later})]
     for i, slot in enumerate(slots):
         on_path = ", and is on the critical path" if slot.node in path else ""
         say = (
             f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
-            f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, before[slot.node], of)}"
+            f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, [slots[j] for j in before[i]])}"
         )
         hot = [f"o{i}", f"row {i}", f"at {i}", *lines[i]]
         found.append(Cut("", say, off={"weak": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
@@ -137,13 +128,13 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     return [*found, Cut("", end)]
 
 
-def needs(plan: Planned) -> dict[Node, list[Node]]:
-    """Node → the nodes whose results it waits for; in place of a view, the nodes that the view waits for."""
-    found: dict[Node, list[Node]] = {}
-    for node, xs in waits_for(plan.graph).items():
+def needs(plan: Planned, slots: Slots) -> list[list[int]]:
+    """For each slot, those whose results it waits for; in place of a view, those that the view waits for."""
+    found, place = dict[Node, list[Node]](), {slot.node: i for i, slot in enumerate(slots)}
+    for node, xs in planner.waits_for(plan.graph).items():
         each = ([x] if not x.op.is_view else found[x] for x in xs)
         found[node] = [*dict.fromkeys(x for ys in each for x in ys)]
-    return found
+    return [[place[x] for x in found[slot.node] if x in place] for slot in slots]
 
 
 def estimates(times: str, plan: Planned) -> str:
@@ -151,7 +142,8 @@ def estimates(times: str, plan: Planned) -> str:
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
     loops = " A loop is estimated as one small op." * any(isinstance(x.op, Loop) for x in plan.graph.nodes)
-    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over.{loops}"
+    speeds = f"{planner.FLOPS / 1e9:g} GFLOP/s, {planner.BANDWIDTH / 1e9:g} GB/s"
+    return f"Estimates: {speeds}, {took(HANDOVER)} for a hand-over.{loops}"
 
 
 def speedup(plan: Planned, seconds: float) -> str:
@@ -159,9 +151,8 @@ def speedup(plan: Planned, seconds: float) -> str:
     return number(plan.alone / seconds, 3) if seconds else "1"
 
 
-def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:
+def waiting(slot: ScheduledNode, needed: Slots) -> str:
     """A sentence about the operand that arrives last, or about several that arrive at the same time."""
-    needed = [of[x] for x in operands if x in of]
     if not needed:
         is_told = slot.worker > 0 and slot.start == HANDOVER
         late = f" Telling worker {slot.worker} to start takes {took(HANDOVER)}." * is_told
@@ -179,7 +170,7 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
 # -- the picture ---------------------------------------------------------------------------------------------
 
 
-def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width: int) -> str:
+def lanes(plan: Planned, slots: Slots, before: Sequence[list[int]], path: set[Node], width: int) -> str:
     """A lane for each worker: its ops, its gaps, an arrow to each op that waits for another worker; and the bound.
 
     The time is as long as one worker needs for all: so pictures of different numbers of workers compare.
@@ -204,7 +195,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
             else:
                 idle = draw_idle(at(start), at(end), y + HIGH / 2, f"idle {took(end - start)}")
                 parts.append(f'<g data-id="idle">{idle}</g>')
-    parts += draw_dependencies(plan, slots, at)
+    parts += draw_dependencies(slots, before, at)
     for i, slot in enumerate(slots):
         later = [each.start for each in slots if each.worker == slot.worker and each.start >= slot.end]
         room = (at(min(later)) - at(slot.end)) / 2 - 40 if later else right - at(slot.end) - ROOM
@@ -216,31 +207,27 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 64, parts)
 
 
-def draw_dependencies(plan: Planned, slots: Sequence[ScheduledNode], at: Callable[[float], float]) -> Iterator[str]:
+def draw_dependencies(slots: Slots, before: Sequence[list[int]], at: Callable[[float], float]) -> Iterator[str]:
     """An arrow to each op from each op that it waits for: straight between workers, an arc on one worker."""
-    middle = {slot.node: TOP + slot.worker * LANE + HIGH / 2 for slot in slots}
-    before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
     name = f"hand-over {took(HANDOVER)}"  # at the first arrow
-    for i, slot in enumerate(slots):
-        for x in before[slot.node]:
-            if x in place:
-                start, towards = slots[place[x]], slot.worker - slots[place[x]].worker
-                edge = HIGH / 2 if towards > 0 else -HIGH / 2  # the edge of a block that faces the other worker
-                ends = [(at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)]
-                if not towards:  # an arc between the middles of both blocks
-                    ends = [(at((each.start + each.end) / 2), middle[x] + edge) for each in (start, slot)]
-                tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
-                arc = [f"{across:.1f},{down - 16:.1f}" for across, down in ends]
-                if towards:
-                    look, drawn = "handover", draw_straight(tail, head)
-                else:
-                    tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {arc[1]}", 3)}"/>'
-                    look, drawn = "need", f'<path d="M{tail}C{arc[0]} {arc[1]} {head}"/>{tip}'
-                if towards and name:
-                    right, y = max(ends[0][0] - 2, LEFT + text_width(name, 12)), ends[0][1]
-                    drawn += text("mg-halo mg-number", right, y + edge / 2 + 4.5, name)
-                    name = ""
-                yield f'<g class="mg-arrow mg-{look}" data-id="d{place[x]}.{i}">{drawn}</g>'
+    for i, j in ((i, j) for i, needed in enumerate(before) for j in needed):
+        start, slot = slots[j], slots[i]
+        towards = slot.worker - start.worker
+        edge = HIGH / 2 if towards > 0 else -HIGH / 2  # the edge of a block that faces the other worker
+        above, below = (TOP + each.worker * LANE + HIGH / 2 for each in (start, slot))
+        if towards:
+            ends = [(at(start.end), above + edge), (at(slot.start), below - edge)]
+            look, drawn = "handover", draw_straight(*(f"{across:.1f},{down:.1f}" for across, down in ends))
+        else:  # an arc between the middles of both blocks
+            tail, head = (f"{at((each.start + each.end) / 2):.1f}" for each in (start, slot))
+            y, bend = f"{above + edge:.1f}", f"{above + edge - 16:.1f}"
+            tip = f'<polygon class="mg-tip" points="{tip_back(f"{head},{y} {head},{bend}", 3)}"/>'
+            look, drawn = "need", f'<path d="M{tail},{y}C{tail},{bend} {head},{bend} {head},{y}"/>{tip}'
+        if towards and name:
+            right = max(ends[0][0] - 2, LEFT + text_width(name, 12))
+            drawn += text("mg-halo mg-number", right, ends[0][1] + edge / 2 + 4.5, name)
+            name = ""
+        yield f'<g class="mg-arrow mg-{look}" data-id="d{j}.{i}">{drawn}</g>'
 
 
 def draw_straight(tail: str, head: str) -> str:
@@ -313,11 +300,11 @@ def draw_idle(left: float, right: float, y: float, words: str = "") -> str:
     return line + (text("mg-sign mg-dim mg-halo", (left + right) / 2, y + 4, said) if said else "")
 
 
-def listing(slots: Sequence[ScheduledNode], path: set[Node], before: dict[Node, list[Node]]) -> str:
+def listing(slots: Slots, before: Sequence[list[int]], path: Sequence[Node]) -> str:
     """A table with a row for each op, in the order in which they start."""
-    rows, place = [], {slot.node: i for i, slot in enumerate(slots)}
+    rows = []
     for i, slot in enumerate(slots):
         head = f"{i}. {escape(sign_of(slot.node.op))}{' (critical)' * (slot.node in path)}"
-        waits = ", ".join(str(place[x]) for x in before[slot.node] if x in place)
+        waits = ", ".join(map(str, before[i]))
         rows.append(row(head, [waits, slot.worker, took(slot.start), took(slot.end - slot.start)], f"row {i}"))
     return table(["op", "needs", "worker", "starts", "takes"], rows)

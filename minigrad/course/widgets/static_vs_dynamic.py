@@ -36,11 +36,9 @@ from .widget import HERE, javascript
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
-NOT_IN_GRAPH = {  # statement that adds nothing to the graph → the sentence that explains why
-    "for": "The loop is unrolled: the graph gets what each turn builds",
-    "if": "Only the branch that Python takes now will be in the graph",
-}
-NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
+UNROLLED = "The loop is unrolled: the graph gets what each turn builds"
+TAKEN = "Only the branch that Python takes now will be in the graph"
+NOT_IN_GRAPH = {"for": UNROLLED, "while": UNROLLED, "if": TAKEN, "elif": TAKEN}  # statement → why it adds nothing
 UNMARKED = re.compile("^(?=.)(?!while (tracing|running): )", re.MULTILINE)  # the beginning of a line
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
 NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion")  # errors of PyTorch and JAX
@@ -447,10 +445,8 @@ class AsGraph:
             pure = [box for box in new if box not in self.run.effects]
             turns, self.turns[moment.line] = self.turns[moment.line], self.turns[moment.line][1:]
             share = -(-len(pure) // max(1, len(turns)))
-            new = (
-                pure[: len(moment.values) if len(pure) == sum(turns) else share]
-                + [box for box in new if box in self.run.effects][:1]
-            )
+            share = len(moment.values) if len(pure) == sum(turns) else share
+            new = pure[:share] + [box for box in new if box in self.run.effects][:1]
         self.shown |= {*new}
         text = "".join(event.text for event in self.printed if event.line in moment.made_at)
         self.printed = [event for event in self.printed if event.line not in moment.made_at]

@@ -1,6 +1,6 @@
 // The player of every stepped widget: one row of buttons, slider, count and phases at the top, and the sentence below it.
 //
-//   stepper({ model, el, phases, last, body, show, says, limit, stopped, forget })
+//   stepper({ model, el, phases, last, body, show, says, limit, stopped, forget, heard })
 //     phases    the names at the top, of which the current one is marked; may be empty
 //     last      the number of the last step
 //     body      HTML below the sentence
@@ -9,6 +9,7 @@
 //     limit     () → the last step that may be shown for now
 //     stopped   () → called when the reader tries to go beyond the limit
 //     forget    () → called before a redraw in the other layout, across or down
+//     heard     [event of the model, what to do] pairs
 
 const SYNC_AFTER = 150; // ms until the kernel gets the step, so that a drag does not send every one
 const SEEN_AFTER = 100; // ms until the cell below has got its place
@@ -50,7 +51,7 @@ const frame = (phases, body) => `
   </div>
   ${body}`;
 
-function stepper({ model, el, phases, last, body, show, says = () => [], limit = () => Infinity, stopped = () => {}, forget }) {
+function stepper({ model, el, phases, last, body, show, says = () => [], limit = () => Infinity, stopped = () => {}, forget, heard = [] }) {
   const root = made("div", { className: "mg-widget", tabIndex: 0 });
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", `${model.get("label")}. Arrow keys step, space plays.`);
@@ -68,7 +69,8 @@ function stepper({ model, el, phases, last, body, show, says = () => [], limit =
     moveTo(s, model.get("index"));
     if (s.now !== model.get("index")) go(s, s.now);
   };
-  model.on("change:index", onIndex);
+  heard = [["change:index", onIndex], ...heard];
+  for (const each of heard) model.on(...each);
   const resized = new ResizeObserver(() => markScrolling(s));
   resized.observe(root);
   onIndex();
@@ -78,7 +80,7 @@ function stepper({ model, el, phases, last, body, show, says = () => [], limit =
     clearTimeout(s.syncing);
     clearTimeout(seen);
     resized.disconnect();
-    model.off("change:index", onIndex);
+    for (const each of heard) model.off(...each);
     root.remove();
   };
   const grow = (n) => restart(s, n, n, moveTo); // the kernel made these steps: no sync

@@ -91,12 +91,10 @@ def batches(data: Any) -> Iterator[tuple[Any, Any]]:
 
     Raises ValueError if an iteration yields no batch.
     """
-    if isinstance(data, tuple) and len(data) == 2:
-        while True:
-            yield data
+    every = [data] if isinstance(data, tuple) and len(data) == 2 else data
     while True:
         some = False
-        for batch in data:
+        for batch in every:
             some = True
             yield batch
         if not some:
@@ -327,11 +325,10 @@ def curve(losses: list[float]) -> str:
 def plane(seen: Boundary) -> str:
     """The boundary and the points as SVG: the class of ○ is blue, that of + orange; stronger is surer."""
     roots = np.array([*map(ord, seen.levels())]) / SURE - MIDDLE / SURE
-    drawn = [field(roots * np.abs(roots), 0, 30, 11 * SIDE, 0.12)] if len(roots) else []
+    drawn = [text("mg-dim", 0, 16, "blue: class ○, orange: class +")]
+    drawn += [field(roots * np.abs(roots), 0, 30, 11 * SIDE, 0.12)] if len(roots) else []
     high = 11 * SIDE / (seen.high - seen.low)
     for x, y, one in seen.points:
         at = (np.array([x, y]) - seen.low) * high
         drawn.append(text("mg-sign", at[0], 34 + 11 * SIDE - at[1], "○" if one else "+"))
-    return picture(
-        "What it says where", 11 * SIDE, 300, [text("mg-dim", 0, 16, "blue: class ○, orange: class +"), *drawn]
-    )
+    return picture("What it says where", 11 * SIDE, 300, drawn)

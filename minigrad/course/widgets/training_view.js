@@ -175,12 +175,8 @@ function render({ model, el }) {
     for (const chart of v.charts) chart(v.frames, n);
     return { phase: "", say: v.frames[n].say, count: `${grouped(v.frames[n].step)} of ${grouped(v.frames.at(-1).step)}` };
   };
-  if (!model.send) model.set("index", 0); // a saved page: its reader plays the training
-  const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show, says: () => [v.frames.at(-1).say] });
   const take = (all) => { v.frames = all; grow(all.length - 1); };
   const news = (state) => { v.state = state; take(v.frames); showState(v); };
-  v.root = root;
-  v.here = model.get("program").loss ? trainer(model, (frames, state) => { v.frames = frames; news(state); }) : null;
   const fromKernel = (act) => (said) => { clearTimeout(v.silence); if (!v.isHere) act(said); };
   const onMessage = fromKernel(({ frame }) => { if (frame?.step > v.frames.at(-1).step) take([...v.frames, frame]); });
   const onFrames = fromKernel(() => take([...model.get("frames")]));
@@ -189,13 +185,16 @@ function render({ model, el }) {
     v.kernelState = model.get("state");
     fromKernel(() => { v.state = v.kernelState; showState(v); })();
   };
-  const rate = controlsOf(v, root), onRate = () => tell(rate, model.get("rate"));
-  const watched = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage };
-  const each = (how) => Object.entries(watched).forEach(([event, heard]) => model[how](event, heard));
-  each("on");
+  const onRate = () => tell(rate, model.get("rate"));
+  const heard = Object.entries({ "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage });
+  if (!model.send) model.set("index", 0); // a saved page: its reader plays the training
+  const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show, says: () => [v.frames.at(-1).say], heard });
+  v.root = root;
+  v.here = model.get("program").loss ? trainer(model, (frames, state) => { v.frames = frames; news(state); }) : null;
+  const rate = controlsOf(v, root);
   showState(v);
   onRate();
-  return () => { each("off"); clearTimeout(v.silence); v.here?.stop(); destroy(); };
+  return () => { clearTimeout(v.silence); v.here?.stop(); destroy(); };
 }
 
 function chartsOf(v, root) { // each draws (frames, n)

@@ -53,7 +53,7 @@ class TrainingView(SteppedWidget):
     The model itself is trained, not a copy: code that uses it meanwhile sees it change.
     """
 
-    _esm = javascript("stepper", "number", "slider", "training_here", "training_view")
+    _esm = javascript("stepper", "number", "training_here", "training_view")
     sheets = "stepper", "slider", "training_view"
     looks = STYLE + training.NETWORK
 

@@ -7,10 +7,15 @@ with a substitute for the kernel.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
+import zlib
+from base64 import b64encode
+from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any, ClassVar
 
 import anywidget
@@ -18,10 +23,11 @@ import traitlets
 
 from ...draw.svg import colours
 from ...engine.base.whole_file import replace_file
-from .page import page
 from .widget_displays import close, record_display
 
 HERE = Path(__file__).parent
+MODEL = (HERE / "page.js").read_text("utf-8")  # the stand-in for the kernel
+PAGE = Template((HERE / "page.html").read_text("utf-8"))
 Plain = dict[str, Any]  # JSON data
 VIEW = "application/vnd.jupyter.widget-view+json"
 KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # CSS does not allow them inside a selector
@@ -88,7 +94,10 @@ class Widget(anywidget.AnyWidget):
     def page(self) -> str:
         """The widget as one HTML page that works without a kernel and without a network."""
         state = {name: getattr(self, name) for name in self.shown}
-        return page(self.label, self._esm, self._css, scope(*self.sheets), state, self.text)
+        data = zlib.compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), 9)
+        texts = {"title": escape(self.label), "text": escape(self.text), "data": b64encode(data).decode()}
+        module = self._esm.replace("export default", "const widget =")
+        return PAGE.substitute(texts, css=self._css, scope=scope(*self.sheets), module=module, model=MODEL)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to an .html file."""

@@ -19,17 +19,11 @@ def record_display(widget: DOMWidget) -> None:
     widget.layout.open()
     widget.open()
     shell: Any = get_ipython()
-    cell = running_cell(shell)
-    if cell is not None:
+    asked: dict[str, Any] = getattr(shell, "get_parent", dict)() or {}
+    cell = asked.get("metadata", {}).get("cellId")
+    if cell is not None:  # in a terminal, cells have no id
         _displayed.setdefault(cell, []).append(widget)
         shell.events.register("pre_run_cell", close_orphans)
-
-
-def running_cell(shell: Any) -> str | None:
-    """The id of the running cell; None where cells have no id, as in a terminal."""
-    asked: dict[str, Any] = getattr(shell, "get_parent", dict)() or {}
-    cell: str | None = asked.get("metadata", {}).get("cellId")
-    return cell
 
 
 def close_orphans(run: Any) -> None:

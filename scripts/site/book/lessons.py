@@ -33,9 +33,8 @@ from book import play
 from book.pages import LESSONS
 from minigrad.course.prediction import NOT_LOCKED
 from minigrad.course.widgets.form import Form
-from minigrad.course.widgets.page import MODEL
 from minigrad.course.widgets.training_view import TrainingView
-from minigrad.course.widgets.widget import Widget, scope
+from minigrad.course.widgets.widget import MODEL, Widget, scope
 
 RUN = "run/lab/index.html?path="
 READING = "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs"
