@@ -35,11 +35,6 @@ BRIEF = 10  # characters on an arrow
 NEAR = 12  # characters of a rule that stand beside a heat map
 
 
-def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
-    """The picture of the graph recorded behind ys, with recomputed values. Gradients are known at leaves with .grad."""
-    return TensorGraph(ys, namespace).picture
-
-
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> GraphRun:
     """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() does."""
     if not y.requires_grad:
@@ -48,7 +43,10 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> GraphRun:
 
 
 class TensorGraph:
-    """A recorded graph, its recomputed values and its picture, with the box of each node."""
+    """A recorded graph, its recomputed values and its picture, with the box of each node.
+
+    In the picture, gradients are known at leaves with .grad.
+    """
 
     @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
     def __init__(self, ys: Sequence[Tensor], namespace: Mapping[str, object]):

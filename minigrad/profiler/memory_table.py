@@ -58,8 +58,7 @@ class Moment(NamedTuple):
         there += [f"at {self.about.place}"] * (self.about.place is not None)
         return ", ".join([f"{self.total:,} bytes {self.when}: {self.what}", *there])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 @dataclass(eq=False, slots=True)
