@@ -15,11 +15,10 @@ from ..engine.tensor.tensor import Tensor
 from ..graph.function import TracedFunction
 from ..nn.module import Module
 from ..scalar.value import Value
-from .calls import Calls
 from .drawing import is_session_graph, is_traced, only_trace
 from .graphs import is_constant
 from .listing import Listing
-from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
+from .listing_readers import Calls, listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
 from .readers import held_by, reader_of
 
 Kinds = type | tuple[type, ...]

@@ -16,13 +16,14 @@ from functools import cache
 from math import prod
 from typing import Any
 
-from .listing import Entry, EntryList, Path, Scope
+from .listing import Entry, Path, Scope
 from .words import join_names
 
 KINDS = {
     "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
 }  # fmt: skip
 PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
+MOST = 50_000  # nodes; a function that is called twice counts twice
 FEW = 6  # a constant with more numbers shows none of them
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
 ARRAY = re.compile(r"\b(?:bool|pred|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
@@ -71,12 +72,23 @@ class NamedGraph:
     scope: Scope | None = None
 
 
-class OpEntries(EntryList):
-    """The entries of graphs and of all graphs in them."""
+class OpEntries:
+    """The entries of graphs and of all graphs in them, in the order in which they are read: a leaf before its users."""
 
     def __init__(self, most: float | None = None) -> None:
-        super().__init__(most)
+        self.most, self.entries = MOST if most is None else most, list[Entry]()
+        self.numbers: dict[int, int] = {}  # id of an entry → its number
         self.scopes: dict[tuple[Path, Any], Scope] = {}
+
+    def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
+        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError above `most`."""
+        if id(entry) not in self.numbers:
+            entry.inputs = tuple([self.add(x) for x in operands])
+            if len(self.entries) == self.most:
+                raise ValueError(f"the graph has more than {self.most:,} nodes: view a function that it calls")
+            self.numbers[id(entry)] = len(self.entries)
+            self.entries.append(entry)
+        return self.numbers[id(entry)]
 
     def read(self, graph: NamedGraph, outside: Values | None = None, path: Path = (), user: str = "") -> list[Any]:
         """Add a graph's ops. Returns its results' entries.
