@@ -9,8 +9,7 @@ from importlib.resources import files
 
 from ..draw.svg import STYLE, text
 from ..draw.words import shorten
-from .events import FunctionEvent
-from .table import duration
+from .events import FunctionEvent, duration
 
 WIDTH, ROW = 860, 20  # pixels
 LEAST = 1.0  # pixels: narrower frames appear only in the table
