@@ -27,15 +27,13 @@ and used in the lessons themselves:
     mine.py             loads what the learner wrote and `check` passed, so that later lessons run it
     alice.py            the small GPT that lesson 00 trains
     standing.py         the learner's progress as data, as text and as a table with bars
-    road.py             the nine lessons for a short course
     exercise.py         the data of an exercise, and the verdict on an answer
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data
     referee.py          compares the data of the probes where none of the learner's code runs
     fork.py             runs probes in a forked copy of the notebook's process
     child.py            forks a process, reads its output, times it and kills it
-    notebook_state.py   the course's state in one notebook
-    cell_errors.py      which cells ended with an error before they defined an answer
+    notebook_state.py   the course's state in one notebook, such as which cells ended with an error
 
 Importing this package needs only the standard library, so a broken installation can still report what is broken.
 """
@@ -46,7 +44,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minigrad.course.errors import CourseError as CourseError
     from minigrad.course.feedback import check as check
     from minigrad.course.feedback import solution as solution
     from minigrad.course.gates import Gates as Gates
@@ -67,12 +64,20 @@ if TYPE_CHECKING:
 
 
 HOMES = {
-    "CourseError": "errors", "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
+    "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
     "Rounds": "stopwatch", "check": "feedback", "dashboard": "standing", "follow_theme": "plots",
     "in_jax": "recorded", "in_pytorch": "recorded", "in_tensorflow": "recorded", "in_turns": "stopwatch",
     "one_thread": "alice", "reveal": "prediction", "reveal_range": "prediction", "score": "scoring",
     "solution": "feedback",
 }  # fmt: skip
+
+
+class CourseError(Exception):
+    """An error that the learner can fix. The message says how; the command line prints it without a traceback."""
+
+
+class CommandInterrupt(CourseError):
+    """The user interrupted a command. What it had done so far is kept."""
 
 
 def __getattr__(name: str) -> object:

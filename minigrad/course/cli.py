@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course import CourseError, doctor, extras, lab, lessons, new, rescue, standing
-from minigrad.course.errors import CommandInterrupt
+from minigrad.course import CommandInterrupt, CourseError, doctor, lab, lessons, new, rescue, standing
 from minigrad.engine.base.errors import MinigradError
 
 
@@ -218,7 +217,7 @@ def submit_exercise(arguments: argparse.Namespace) -> int:
 
 
 def add_extras(arguments: argparse.Namespace) -> int:
-    command = extras.command(arguments.extras)
+    command = doctor.install_command(arguments.extras)
     status = subprocess.run(command, check=False, stdout=sys.stderr if arguments.json else None).returncode
     if status:
         raise CourseError(f"could not install {' '.join(arguments.extras)}: see above; it needs the network")

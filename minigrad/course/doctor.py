@@ -1,4 +1,4 @@
-"""Report what this machine has and lacks for the course: one finding a line, each with advice.
+"""Report what this machine has and lacks for the course: one finding a line, each with advice; install its extras.
 
 A finding is a problem only if the course needs the thing; a machine without a GPU is fine.
 """
@@ -11,12 +11,13 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from minigrad import __version__
+from minigrad.course import CourseError
 from minigrad.course.lessons import PACKAGE, checkout, shipped_names
 from minigrad.course.rescue import rescue
 
@@ -146,14 +147,14 @@ def gpu() -> Finding:
     if find_spec("cupy") is None:
         card = "an NVIDIA driver, but no CuPy" if shutil.which("nvidia-smi") else "none"
         return Finding("GPU", True, f"{card}; the CPU is enough for every lesson")
-    try:
-        import cupy
+    import cupy
 
+    try:
         cards = range(cupy.cuda.runtime.getDeviceCount())
         names = [cupy.cuda.runtime.getDeviceProperties(card)["name"].decode() for card in cards]
     except Exception as error:  # CuPy has an exception class for each layer of the driver
-        return Finding("GPU", True, f"none that CuPy {installed_cupy()} can use ({error}); the CPU is enough")
-    return Finding("GPU", True, f"{', '.join(names)}, by CuPy {installed_cupy()}, on {os.cpu_count()} CPU cores")
+        return Finding("GPU", True, f"none that CuPy {cupy.__version__} can use ({error}); the CPU is enough")
+    return Finding("GPU", True, f"{', '.join(names)}, by CuPy {cupy.__version__}, on {os.cpu_count()} CPU cores")
 
 
 def native() -> Finding:
@@ -165,7 +166,32 @@ def native() -> Finding:
     return Finding("native code", True, found)
 
 
-def installed_cupy() -> str:
-    import cupy
+# -- extras ----------------------------------------------------------------------------------------
 
-    return str(cupy.__version__)
+
+def install_command(extras: Sequence[str]) -> list[str]:
+    """The command that installs these extras here. Raises CourseError for an unknown extra, or without an installer.
+
+    In the environment that start.py made, start.py installs, so that the next update keeps the extras.
+    """
+    known = declared_extras()
+    if unknown := [extra for extra in extras if extra not in known]:
+        raise CourseError(f"there is no extra {unknown[0]!r}: choose from {', '.join(known)}")
+    repository = checkout()
+    if repository is not None and Path(sys.prefix).resolve() == (repository / ".venv").resolve():
+        return [sys.executable, str(repository / "start.py"), "add", *extras]
+    names = ",".join(extras)
+    package = [f"{DISTRIBUTION}[{names}]"] if repository is None else ["--editable", f"{repository}[{names}]"]
+    if uv := shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent)):
+        return [uv, "pip", "install", "--python", sys.executable, *package]
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip", "install", *package]
+    raise CourseError(f"{sys.executable} has neither pip nor uv: run `{sys.executable} -m ensurepip`, then this again")
+
+
+def declared_extras() -> list[str]:
+    """The extras that the package declares."""
+    try:
+        return sorted(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
+    except metadata.PackageNotFoundError:  # a checkout on the path, not installed
+        raise CourseError("this course is not installed: run `python3 start.py add` in its folder") from None

@@ -16,10 +16,9 @@ from typing import Any
 
 from minigrad.course import exercise
 from minigrad.course.attempts import BROKEN, Attempts, AttemptSummary
-from minigrad.course.cell_errors import cell_error, watch_cells
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
-from minigrad.course.notebook_state import state_of
+from minigrad.course.notebook_state import cell_error, state_of, watch_cells
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
 DEFINES = r"^(?:(?:async )?def|class) {0}\b|^{0}\b.*="  # a cell that defines this name

@@ -28,7 +28,7 @@ from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 from minigrad.engine.base.whole_file import replace_file
 
 SHIPPED = (
@@ -53,6 +53,8 @@ TITLES = {  # of the lessons, in order; the headers in lessons/source say the sa
     "23_one_model_many_workers": "One model, many workers", "24_out_of_python": "Out of Python",
     "25_a_small_gpt": "A small GPT", "90_gallery": "The gallery of widgets",
 }  # fmt: skip
+ROAD = ("00", "02", "06", "09", "11", "13", "16", "22", "25")  # the lessons of a short course, and its exercises
+ROAD_SIGN = "road"  # marks them in the map of the course, in the book and in the status
 FEW = 3  # names listed in a message
 KERNEL_SAYS = {  # as the kernel reports it; if a notebook lacks this, JupyterLab adds it and asks to save
     "name": "python", "version": sys.version.split()[0], "mimetype": "text/x-python", "file_extension": ".py",
@@ -73,6 +75,11 @@ class CopyReport:
     same: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
+
+
+def is_on_road(name: str) -> bool:
+    """Whether a lesson or an exercise, such as "02_chain_rule_backwards", is on the road, a third of the course."""
+    return name[:2] in ROAD
 
 
 def checkout() -> Path | None:

@@ -32,9 +32,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from minigrad.course import attempts, exercise
+from minigrad.course import CourseError, attempts, exercise
 from minigrad.course.attempts import Attempts
-from minigrad.course.errors import CourseError
 from minigrad.course.exercise import Part
 from minigrad.course.journal import place
 from minigrad.course.notebook_state import NAME, NotebookState

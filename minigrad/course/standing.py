@@ -16,15 +16,15 @@ from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
-from minigrad.course import attempts, exercise, progress, quiz, road
+from minigrad.course import attempts, exercise, progress, quiz
 from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
-from minigrad.course.lessons import FIRST, TITLES
+from minigrad.course.lessons import FIRST, ROAD, ROAD_SIGN, TITLES, is_on_road
 from minigrad.draw.words import pluralize
 
 COLUMNS = 80
-KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {road.SIGN}: {len(road.ROAD)} lessons for a short course"
+KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {ROAD_SIGN}: {len(ROAD)} lessons for a short course"
 PART_KEY = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
 COUNTED = ("locked", "right", "uncounted")
 COLOURS = {"done": "#009e73", "begun": "#e69f00", "untried": "#767676", "broken": "#d55e00"}  # Okabe and Ito's
@@ -117,7 +117,7 @@ class LessonState:
     @property
     def star(self) -> str:
         """What follows the number: a star on the road."""
-        return "*" if road.is_on_road(self.name) else " "
+        return "*" if is_on_road(self.name) else " "
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 
 SERVER, TOKEN = "MINIGRAD_AUDIENCE", "MINIGRAD_AUDIENCE_TOKEN"  # environment variables of the kernels
 NEEDS = "segno", "starlette", "uvicorn", "httptools"
