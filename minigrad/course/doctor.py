@@ -81,20 +81,14 @@ def packages() -> Finding:
         return Finding("packages", False, "`packaging` is missing, so JupyterLab probably is too", AGAIN)
     from packaging.requirements import Requirement
 
-    needed = [Requirement(line) for line in course_requirements()]
+    required = metadata.requires(DISTRIBUTION) if installed_version(DISTRIBUTION) else ()
+    needed = [Requirement(line) for line in required or ()]
     needed = [need for need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
     versions = {need: installed_version(need.name) for need in needed}
     wrong = [f"{need} (found {v})" for need, v in versions.items() if v is None or not need.specifier.contains(v, True)]
     if wrong:
         return Finding("packages", False, f"needed: {', '.join(wrong)}", AGAIN)
     return Finding("packages", True, ", ".join(f"{need.name} {version}" for need, version in versions.items()))
-
-
-def course_requirements() -> list[str]:
-    try:
-        return metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return []
 
 
 def installed_version(name: str) -> str | None:
@@ -191,7 +185,6 @@ def install_command(extras: Sequence[str]) -> list[str]:
 
 def declared_extras() -> list[str]:
     """The extras that the package declares."""
-    try:
-        return sorted(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
-    except metadata.PackageNotFoundError:  # a checkout on the path, not installed
-        raise CourseError("this course is not installed: run `python3 start.py add` in its folder") from None
+    if not installed_version(DISTRIBUTION):  # a checkout on the path
+        raise CourseError("this course is not installed: run `python3 start.py add` in its folder")
+    return sorted(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])

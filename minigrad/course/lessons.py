@@ -149,14 +149,12 @@ def fate_of(path: Path, now: str, last: str | None) -> str:
 def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
     """Write the new edition next to the learner's file, under the first name without an edited file. Returns it."""
     stem, dot, suffix = name.rpartition(".")
-    for edition in count(1):
-        beside = f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}"
-        fate = fate_of(folder / beside, digest(course() / name), last.get(beside))
-        if fate != "kept":
-            if fate != "same":
-                write(folder / beside, pristine(name))
-            return beside
-    raise AssertionError("count() ends")
+    names = (f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}" for edition in count(1))
+    fates = ((beside, fate_of(folder / beside, digest(course() / name), last.get(beside))) for beside in names)
+    beside, fate = next(each for each in fates if each[1] != "kept")
+    if fate != "same":
+        write(folder / beside, pristine(name))
+    return beside
 
 
 def reset(folder: Path, name: str) -> tuple[str, Path | None]:

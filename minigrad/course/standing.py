@@ -111,10 +111,6 @@ class LessonState:
     score: str
 
     @property
-    def mark(self) -> str:
-        return MARKS[self.state]
-
-    @property
     def star(self) -> str:
         """What follows the number: a star on the road."""
         return "*" if is_on_road(self.name) else " "
@@ -267,7 +263,7 @@ def text(standing: Standing) -> list[str]:
     lines += totals(standing)
     if work := standing.current_work:
         lines += wrap(f"Exercise {work.name[:2]}, {work.summary}", COLUMNS)
-    cells = [f"{box.mark} {box.name[:2]}{box.star}{box.title:27} {box.score:5}" for box in standing.boxes]
+    cells = [f"{MARKS[box.state]} {box.name[:2]}{box.star}{box.title:27} {box.score:5}" for box in standing.boxes]
     half = (len(cells) + 1) // 2
     rows = ("   ".join(pair).rstrip() for pair in zip_longest(cells[:half], cells[half:], fillvalue=""))
     return [*lines, "", *rows, KEY]
@@ -324,7 +320,7 @@ def tile(standing: Standing, box: LessonState) -> str:
     if box.exercise:
         label = name_of(standing, box.exercise) + (f", {box.score} points" if box.score else "")
         exercise = " · " + link(standing, box.exercise, box.score or "exercise", aria=label)
-    return f'<div style="{edge}">{escape(box.mark)}{box.star}{lesson}{exercise}</div>'
+    return f'<div style="{edge}">{escape(MARKS[box.state])}{box.star}{lesson}{exercise}</div>'
 
 
 def link(standing: Standing, file: str, words: str, style: str = "", aria: str = "") -> str:

@@ -31,11 +31,10 @@ from ..tracing.builder import GraphBuilder
 from .graphs import constant, is_constant, kind_of, node_label, own_name, pieces, whole
 from .listing import LONGEST, Entry, Listing, Path, Scope
 from .names import names_in
-from .nested import OpEntries
+from .nested import NodeReader, OpEntries
 from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import kind_of_value, reads_of, value_names
-from .subgraphs import NodeReader
 from .tensors import brief, format_array, read_by, values_of
 from .words import join_names, number, shorten
 

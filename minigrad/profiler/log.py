@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
+from itertools import islice
 from time import perf_counter_ns as clock
+from traceback import walk_stack
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -172,14 +174,9 @@ class EventLog:
 
     def lines(self) -> tuple[Place, ...]:
         """The user's lines on the call stack, innermost first."""
-        found: list[Place] = []
-        frame = sys._getframe(2) if self.wanted.stack else None
-        while frame is not None and len(found) < DEPTH:
-            code = frame.f_code
-            if not code.co_filename.startswith(ENGINE):
-                found.append(Place(code.co_filename, frame.f_lineno, code.co_name))
-            frame = frame.f_back
-        return tuple(found)
+        frames = walk_stack(sys._getframe(2)) if self.wanted.stack else ()
+        own = ((frame.f_code, line) for frame, line in frames if not frame.f_code.co_filename.startswith(ENGINE))
+        return tuple(Place(code.co_filename, line, code.co_name) for code, line in islice(own, DEPTH))
 
     def note(self, now: int, before: Iterable[Any], after: Iterable[Any]) -> None:
         """Log the allocation of arrays that are in `after` but not in `before`; when one is freed, log that too."""
