@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course import CommandInterrupt, CourseError, doctor, lab, lessons, new, rescue, standing
+from minigrad.course import CommandInterrupt, CourseError, doctor, lab, lessons, new, standing
 from minigrad.engine.base.errors import MinigradError
 
 
@@ -147,7 +147,7 @@ def course_folder(arguments: argparse.Namespace) -> Path:
 def rescued_folder(arguments: argparse.Namespace) -> Path:
     """The course folder, after restoring damaged notebooks and printing their names."""
     folder = course_folder(arguments)
-    for damaged in rescue.rescue(folder):
+    for damaged in lessons.rescue(folder):
         print(damaged, file=sys.stderr if "json" in arguments and arguments.json else sys.stdout)
     return folder
 
@@ -190,7 +190,7 @@ def report(copied: lessons.CopyReport) -> list[str]:
 def reset_lesson(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
     wanted = lessons.resolve_name(arguments.name, lessons.destination(folder))
-    for damaged in rescue.rescue(folder):
+    for damaged in lessons.rescue(folder):
         if damaged.name == wanted and damaged.well:
             raise CourseError(f"{damaged} It was not reset: run the same command again to reset it")
         print(damaged, file=sys.stderr)

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from minigrad import __version__
 from minigrad.course import CourseError
-from minigrad.course.lessons import PACKAGE, checkout, shipped_names
-from minigrad.course.rescue import rescue
+from minigrad.course.lessons import PACKAGE, checkout, rescue, shipped_names
 
 DISTRIBUTION = "minigrad-course"
 FREE_GB = 0.5  # room for a learner's notebooks, their outputs, and JupyterLab's own files

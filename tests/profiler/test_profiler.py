@@ -19,7 +19,7 @@ from minigrad.engine.core.modes import Mode, current
 from minigrad.graph.backends.simulated_gpu import counting
 from minigrad.graph.compiler.blame import trap_nan
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
-from minigrad.profiler.programs import time_steps
+from minigrad.profiler.log import time_steps
 from tests.support.table import table
 
 

@@ -45,7 +45,7 @@ def start_room(folder: Path) -> dict[str, str]:
 
 
 def send_event(**event: Any) -> None:
-    """Send an event of room.py to the server, if there is an audience. Prints a warning if that fails."""
+    """Send an event of a Room to the server, if there is an audience. Prints a warning if that fails."""
     if SERVER not in os.environ:
         return
     try:
