@@ -14,8 +14,7 @@ and used in the lessons themselves:
     recorded.py         the same lines in PyTorch, JAX or TensorFlow: run if it is installed, else shown as recorded
     quiz.py             the questions at the end of a lesson, with right answers and explanations of wrong ones
     progress.py         stores predictions and quiz answers as plain data in the learner's folder
-    feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution; score runs
-                        check on a whole notebook
+    feedback.py         check: a verdict on an answer, and a hint; solution: a worked one; score: a whole notebook
     gates.py            named requirements of a piece of work, checked one by one
     server.py           a server that answers with a saved model, and lets it write
     comparison.py       plots expected against actual numbers

@@ -116,24 +116,19 @@ def add_running(ranked: argparse.ArgumentParser) -> None:
 
 
 def add_serving(served: argparse.ArgumentParser) -> None:
-    served.add_argument("model", type=Path, help="an mg.save or ONNX file, a folder of versions 1/ 2/ …, or of these")
-    served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 accepts other machines, unauthenticated")
-    served.add_argument("--port", type=int, default=8501, help="0 chooses a free port")
-    served.add_argument(
-        "--max-batch", type=int, default=1, metavar="ROWS", help="rows run at once; above 1, rows must be independent"
-    )
-    served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="longest wait to fill a batch")
-    served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that may wait for one model")
-    served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="largest request body")
-    served.add_argument(
-        "--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests: bodies, arrays, answers"
-    )
-    served.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="another host name of this server"
-    )
-    served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
-    served.add_argument("--page", type=Path, metavar="HTML", help="your own page, instead of the drawing page")
-    served.add_argument("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
+    add = served.add_argument
+    add("model", type=Path, help="an mg.save or ONNX file, a folder of versions 1/ 2/ …, or of these")
+    add("--host", default="127.0.0.1", help="0.0.0.0 accepts other machines, unauthenticated")
+    add("--port", type=int, default=8501, help="0 chooses a free port")
+    add("--max-batch", type=int, default=1, metavar="ROWS", help="rows run at once; above 1, rows must be independent")
+    add("--max-wait", type=float, default=1.0, metavar="MS", help="longest wait to fill a batch")
+    add("--max-queue", type=int, default=1024, metavar="N", help="requests that may wait for one model")
+    add("--max-body", type=float, default=16.0, metavar="MB", help="largest request body")
+    add("--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests: bodies, arrays, answers")
+    add("--allow-host", action="append", default=[], metavar="NAME", help="another host name of this server")
+    add("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
+    add("--page", type=Path, metavar="HTML", help="your own page, instead of the drawing page")
+    add("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
 
 
 FOLDER = "the course folder (default: this one; work/ in a checkout; this folder if empty; ~/minigrad-course)"

@@ -43,6 +43,7 @@ FEW = 6  # a constant with more numbers shows none of them
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
 ARRAY = re.compile(r"\b(?:bool|pred|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
 Values = ChainMap[Any, Entry]
+Names = Sequence[str]
 
 
 @dataclass
@@ -165,19 +166,14 @@ def find(name: Any, values: Values, user: str) -> Entry:
 
 
 def part_of(
-    label: str,
-    thing: Any,
-    ops: Sequence[NamedOp],
-    outputs: Sequence[str],
-    symbols: Mapping[str, str],
-    xs: Sequence[str],
+    label: str, thing: Any, ops: Sequence[NamedOp], outputs: Names, symbols: Mapping[str, str], xs: Names
 ) -> NamedGraph:
     """A graph that an op calls with the last of its operands xs. `symbols` has all inputs of the graph."""
     scope = Scope("scope", label, PURPOSES.get(label, ""), thing) if label else None
     return NamedGraph(ops, outputs, dict(zip(symbols, xs[max(0, len(xs) - len(symbols)) :])), symbols, scope)
 
 
-def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
+def op_entry(sign: str, results: Names, specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
     """The entry of an op. If a spec is known, result names made from `sign`, such as Relu_1, are left out."""
     names = [name.rpartition("/")[2] for name in results]
     new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]

@@ -17,7 +17,7 @@ from functools import cached_property
 from html import escape
 from importlib import import_module
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -34,8 +34,8 @@ from ..graph.compiler.passes.remat import flops_of
 from ..nn.module import Module
 from ..nn.tree import Parameter
 from ..tracing.recompute import Recomputation
+from .events import icicle_svg, tree
 from .forward_pass import ForwardPass, abstract_arguments, trace_forward, watch_forward
-from .icicle import icicle_svg, tree
 from .ledger import of_pytorch
 
 COUNTS = "parameters", "MACs", "FLOPs", "saved for backward"
@@ -239,10 +239,8 @@ def estimate(
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
     if of_pytorch(model, inputs, options):
-        counted: Estimate = import_module(".pytorch_costs", __package__).estimate_pytorch(
-            model, inputs, options, run, depth
-        )
-        return counted
+        counting: Any = import_module(".pytorch_costs", __package__)
+        return cast(Estimate, counting.estimate_pytorch(model, inputs, options, run, depth))
     called = getattr(model, "python_function", model)  # the model inside mg.function(model)
     module = called if isinstance(called, Module) else None
     if run:
