@@ -159,9 +159,6 @@ def native() -> Finding:
     return Finding("native code", True, found)
 
 
-# -- extras ----------------------------------------------------------------------------------------
-
-
 def install_command(extras: Sequence[str]) -> list[str]:
     """The command that installs these extras here. Raises CourseError for an unknown extra, or without an installer.
 

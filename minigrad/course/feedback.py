@@ -56,9 +56,7 @@ class Note:
     graph: tuple[str, str] | None = None
     worked: str = ""
 
-    @property
-    def passed(self) -> bool:
-        return self.state == "pass"
+    passed = property(lambda self: self.state == "pass")
 
     def __repr__(self) -> str:
         told = [*self.sentences, *(self.graph or ())[:1]]

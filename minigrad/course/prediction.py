@@ -189,9 +189,7 @@ class Prediction:
         if self.is_held:
             self.show(self.held)
 
-    @property
-    def is_held(self) -> bool:
-        return self.held is not ... and self.came is ...
+    is_held = property(lambda self: self.held is not ... and self.came is ...)
 
     def record(self, answer: Any, confidence: str, right: bool | None) -> Record:
         said = self.question.plain()

@@ -181,13 +181,8 @@ class Standing:
         file = f"exercises/{work.name}.ipynb" if work else ""
         return LessonState(name, title, state, file, f"{work.points}/{work.of}" if work and (begun or done) else "")
 
-    @property
-    def points(self) -> int:
-        return sum(work.points for work in self.exercises)
-
-    @property
-    def of(self) -> int:
-        return sum(work.of for work in self.exercises)
+    points = property(lambda self: sum(work.points for work in self.exercises))
+    of = property(lambda self: sum(work.of for work in self.exercises))
 
     def __repr__(self) -> str:
         return "\n".join(text(self))

@@ -78,9 +78,7 @@ class Upload:
     besides: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    @property
-    def where(self) -> str:
-        return str(self.path)
+    where = property(lambda self: str(self.path))
 
     @property
     def folders(self) -> tuple[str, ...]:
