@@ -68,9 +68,7 @@ class ExerciseProgress:
         """How many of the optional parts, or of the others, are neither passed nor revealed."""
         return sum(part.optional is optional and part.state not in FINISHED for part in self.parts)
 
-    @property
-    def is_done(self) -> bool:
-        return not self.count_left(optional=False)
+    is_done = property(lambda self: not self.count_left(optional=False))
 
     @property
     def summary(self) -> str:

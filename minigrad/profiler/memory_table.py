@@ -58,7 +58,8 @@ class Moment(NamedTuple):
         there += [f"at {self.about.place}"] * (self.about.place is not None)
         return ", ".join([f"{self.total:,} bytes {self.when}: {self.what}", *there])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @dataclass(eq=False, slots=True)

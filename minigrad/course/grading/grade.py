@@ -130,9 +130,13 @@ def grade_reply(result: Result, task: GradingTask, reply: Reply, sandbox: Sandbo
     points = sum(each["points"] for each in entries.values())
     ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]
     ended += [name for name, each in entries.items() if each["state"] == "died"]
-    status, stopped = "crashed" if ended else "graded", [*ended, *filter(None, [reply.why])]
-    stopped += [name for name, found in came.items() if any(outcome.did_not_end for outcome in found)]
+    status, stopped = "crashed" if ended else "graded", [*ended, *filter(None, [reply.why]), *stopped_parts(came)]
     return result | {"status": status, "points": points, "parts": result["parts"] | entries, "stopped": stopped}
+
+
+def stopped_parts(came: dict[str, list[Outcome]]) -> list[str]:
+    """The parts with a probe that was stopped or ended its process."""
+    return [name for name, found in came.items() if any(outcome.did_not_end for outcome in found)]
 
 
 def describe_cell_error(cell: Cell, said: str, task: GradingTask) -> str:
