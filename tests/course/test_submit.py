@@ -122,7 +122,7 @@ def test_an_unknown_extra_is_refused_with_the_choice(declared):
 
 
 def test_add_runs_the_command_and_says_what_then(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "install_command", lambda xs: [sys.executable, "-c", f"raise SystemExit({len(xs) - 1})"])
+    monkeypatch.setattr(doctor, "install_command", lambda x: [sys.executable, "-c", f"raise SystemExit({len(x) - 1})"])
 
     assert cli.main(["add", "mpi"]) == 0
     assert capsys.readouterr().out == "Installed: mpi. Restart the kernels of open notebooks.\n"
