@@ -59,7 +59,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in ("log", "programs", "profiling"):
+    for module in ("log", "profiling"):
         monkeypatch.setattr(f"minigrad.profiler.{module}.clock", clock)
     return clock
 
