@@ -1,7 +1,6 @@
 """The code around the lessons: it copies them to the learner's folder, opens them and checks the machine.
 
-    lessons.py   copies and updates the course in the learner's folder, and never overwrites their work
-    rescue.py    restores notebooks that JupyterLab was killed while saving
+    lessons.py   copies and updates the course in the learner's folder, never overwrites their work, and restores it
     lab.py       starts JupyterLab in that folder
     terminal.py  limits JupyterLab's terminal output to its address and errors
     doctor.py    reports what the machine has and lacks
@@ -15,8 +14,7 @@ and used in the lessons themselves:
     recorded.py         the same lines in PyTorch, JAX or TensorFlow: run if it is installed, else shown as recorded
     quiz.py             the questions at the end of a lesson, with right answers and explanations of wrong ones
     progress.py         stores predictions and quiz answers as plain data in the learner's folder
-    feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution
-    scoring.py          score runs check on a whole notebook
+    feedback.py         check: a verdict on an answer, and a hint; solution: a worked one; score: a whole notebook
     gates.py            named requirements of a piece of work, checked one by one
     server.py           a server that answers with a saved model, and lets it write
     comparison.py       plots expected against actual numbers
@@ -27,15 +25,13 @@ and used in the lessons themselves:
     mine.py             loads what the learner wrote and `check` passed, so that later lessons run it
     alice.py            the small GPT that lesson 00 trains
     standing.py         the learner's progress as data, as text and as a table with bars
-    road.py             the nine lessons for a short course
     exercise.py         the data of an exercise, and the verdict on an answer
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data
     referee.py          compares the data of the probes where none of the learner's code runs
     fork.py             runs probes in a forked copy of the notebook's process
     child.py            forks a process, reads its output, times it and kills it
-    notebook_state.py   the course's state in one notebook
-    cell_errors.py      which cells ended with an error before they defined an answer
+    notebook_state.py   the course's state in one notebook, such as which cells ended with an error
 
 Importing this package needs only the standard library, so a broken installation can still report what is broken.
 """
@@ -46,8 +42,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minigrad.course.errors import CourseError as CourseError
     from minigrad.course.feedback import check as check
+    from minigrad.course.feedback import score as score
     from minigrad.course.feedback import solution as solution
     from minigrad.course.gates import Gates as Gates
     from minigrad.course.plots import follow_theme as follow_theme
@@ -56,7 +52,6 @@ if TYPE_CHECKING:
     from minigrad.course.recorded import in_jax as in_jax
     from minigrad.course.recorded import in_pytorch as in_pytorch
     from minigrad.course.recorded import in_tensorflow as in_tensorflow
-    from minigrad.course.scoring import score as score
     from minigrad.course.standing import dashboard as dashboard
     from minigrad.course.stopwatch import Rounds as Rounds
     from minigrad.course.stopwatch import in_turns as in_turns
@@ -67,12 +62,20 @@ if TYPE_CHECKING:
 
 
 HOMES = {
-    "CourseError": "errors", "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
+    "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
     "Rounds": "stopwatch", "check": "feedback", "dashboard": "standing", "follow_theme": "plots",
     "in_jax": "recorded", "in_pytorch": "recorded", "in_tensorflow": "recorded", "in_turns": "stopwatch",
-    "one_thread": "alice", "reveal": "prediction", "reveal_range": "prediction", "score": "scoring",
+    "one_thread": "alice", "reveal": "prediction", "reveal_range": "prediction", "score": "feedback",
     "solution": "feedback",
 }  # fmt: skip
+
+
+class CourseError(Exception):
+    """An error that the learner can fix. The message says how; the command line prints it without a traceback."""
+
+
+class CommandInterrupt(CourseError):
+    """The user interrupted a command. What it had done so far is kept."""
 
 
 def __getattr__(name: str) -> object:

@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course import CourseError, doctor, extras, lab, lessons, new, rescue, standing
-from minigrad.course.errors import CommandInterrupt
+from minigrad.course import CommandInterrupt, CourseError, doctor, lab, lessons, new, standing
 from minigrad.engine.base.errors import MinigradError
 
 
@@ -117,24 +116,19 @@ def add_running(ranked: argparse.ArgumentParser) -> None:
 
 
 def add_serving(served: argparse.ArgumentParser) -> None:
-    served.add_argument("model", type=Path, help="an mg.save or ONNX file, a folder of versions 1/ 2/ …, or of these")
-    served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 accepts other machines, unauthenticated")
-    served.add_argument("--port", type=int, default=8501, help="0 chooses a free port")
-    served.add_argument(
-        "--max-batch", type=int, default=1, metavar="ROWS", help="rows run at once; above 1, rows must be independent"
-    )
-    served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="longest wait to fill a batch")
-    served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that may wait for one model")
-    served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="largest request body")
-    served.add_argument(
-        "--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests: bodies, arrays, answers"
-    )
-    served.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="another host name of this server"
-    )
-    served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
-    served.add_argument("--page", type=Path, metavar="HTML", help="your own page, instead of the drawing page")
-    served.add_argument("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
+    add = served.add_argument
+    add("model", type=Path, help="an mg.save or ONNX file, a folder of versions 1/ 2/ …, or of these")
+    add("--host", default="127.0.0.1", help="0.0.0.0 accepts other machines, unauthenticated")
+    add("--port", type=int, default=8501, help="0 chooses a free port")
+    add("--max-batch", type=int, default=1, metavar="ROWS", help="rows run at once; above 1, rows must be independent")
+    add("--max-wait", type=float, default=1.0, metavar="MS", help="longest wait to fill a batch")
+    add("--max-queue", type=int, default=1024, metavar="N", help="requests that may wait for one model")
+    add("--max-body", type=float, default=16.0, metavar="MB", help="largest request body")
+    add("--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests: bodies, arrays, answers")
+    add("--allow-host", action="append", default=[], metavar="NAME", help="another host name of this server")
+    add("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
+    add("--page", type=Path, metavar="HTML", help="your own page, instead of the drawing page")
+    add("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")
 
 
 FOLDER = "the course folder (default: this one; work/ in a checkout; this folder if empty; ~/minigrad-course)"
@@ -148,7 +142,7 @@ def course_folder(arguments: argparse.Namespace) -> Path:
 def rescued_folder(arguments: argparse.Namespace) -> Path:
     """The course folder, after restoring damaged notebooks and printing their names."""
     folder = course_folder(arguments)
-    for damaged in rescue.rescue(folder):
+    for damaged in lessons.rescue(folder):
         print(damaged, file=sys.stderr if "json" in arguments and arguments.json else sys.stdout)
     return folder
 
@@ -191,7 +185,7 @@ def report(copied: lessons.CopyReport) -> list[str]:
 def reset_lesson(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
     wanted = lessons.resolve_name(arguments.name, lessons.destination(folder))
-    for damaged in rescue.rescue(folder):
+    for damaged in lessons.rescue(folder):
         if damaged.name == wanted and damaged.well:
             raise CourseError(f"{damaged} It was not reset: run the same command again to reset it")
         print(damaged, file=sys.stderr)
@@ -218,7 +212,7 @@ def submit_exercise(arguments: argparse.Namespace) -> int:
 
 
 def add_extras(arguments: argparse.Namespace) -> int:
-    command = extras.command(arguments.extras)
+    command = doctor.install_command(arguments.extras)
     status = subprocess.run(command, check=False, stdout=sys.stderr if arguments.json else None).returncode
     if status:
         raise CourseError(f"could not install {' '.join(arguments.extras)}: see above; it needs the network")

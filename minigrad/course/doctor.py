@@ -1,4 +1,4 @@
-"""Report what this machine has and lacks for the course: one finding a line, each with advice.
+"""Report what this machine has and lacks for the course: one finding a line, each with advice; install its extras.
 
 A finding is a problem only if the course needs the thing; a machine without a GPU is fine.
 """
@@ -11,14 +11,14 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course.lessons import PACKAGE, checkout, shipped_names
-from minigrad.course.rescue import rescue
+from minigrad.course import CourseError
+from minigrad.course.lessons import PACKAGE, checkout, rescue, shipped_names
 
 DISTRIBUTION = "minigrad-course"
 FREE_GB = 0.5  # room for a learner's notebooks, their outputs, and JupyterLab's own files
@@ -80,20 +80,14 @@ def packages() -> Finding:
         return Finding("packages", False, "`packaging` is missing, so JupyterLab probably is too", AGAIN)
     from packaging.requirements import Requirement
 
-    needed = [Requirement(line) for line in course_requirements()]
+    required = metadata.requires(DISTRIBUTION) if installed_version(DISTRIBUTION) else ()
+    needed = [Requirement(line) for line in required or ()]
     needed = [need for need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
     versions = {need: installed_version(need.name) for need in needed}
     wrong = [f"{need} (found {v})" for need, v in versions.items() if v is None or not need.specifier.contains(v, True)]
     if wrong:
         return Finding("packages", False, f"needed: {', '.join(wrong)}", AGAIN)
     return Finding("packages", True, ", ".join(f"{need.name} {version}" for need, version in versions.items()))
-
-
-def course_requirements() -> list[str]:
-    try:
-        return metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return []
 
 
 def installed_version(name: str) -> str | None:
@@ -146,14 +140,14 @@ def gpu() -> Finding:
     if find_spec("cupy") is None:
         card = "an NVIDIA driver, but no CuPy" if shutil.which("nvidia-smi") else "none"
         return Finding("GPU", True, f"{card}; the CPU is enough for every lesson")
-    try:
-        import cupy
+    import cupy
 
+    try:
         cards = range(cupy.cuda.runtime.getDeviceCount())
         names = [cupy.cuda.runtime.getDeviceProperties(card)["name"].decode() for card in cards]
     except Exception as error:  # CuPy has an exception class for each layer of the driver
-        return Finding("GPU", True, f"none that CuPy {installed_cupy()} can use ({error}); the CPU is enough")
-    return Finding("GPU", True, f"{', '.join(names)}, by CuPy {installed_cupy()}, on {os.cpu_count()} CPU cores")
+        return Finding("GPU", True, f"none that CuPy {cupy.__version__} can use ({error}); the CPU is enough")
+    return Finding("GPU", True, f"{', '.join(names)}, by CuPy {cupy.__version__}, on {os.cpu_count()} CPU cores")
 
 
 def native() -> Finding:
@@ -165,7 +159,28 @@ def native() -> Finding:
     return Finding("native code", True, found)
 
 
-def installed_cupy() -> str:
-    import cupy
+def install_command(extras: Sequence[str]) -> list[str]:
+    """The command that installs these extras here. Raises CourseError for an unknown extra, or without an installer.
 
-    return str(cupy.__version__)
+    In the environment that start.py made, start.py installs, so that the next update keeps the extras.
+    """
+    known = declared_extras()
+    if unknown := [extra for extra in extras if extra not in known]:
+        raise CourseError(f"there is no extra {unknown[0]!r}: choose from {', '.join(known)}")
+    repository = checkout()
+    if repository is not None and Path(sys.prefix).resolve() == (repository / ".venv").resolve():
+        return [sys.executable, str(repository / "start.py"), "add", *extras]
+    names = ",".join(extras)
+    package = [f"{DISTRIBUTION}[{names}]"] if repository is None else ["--editable", f"{repository}[{names}]"]
+    if uv := shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent)):
+        return [uv, "pip", "install", "--python", sys.executable, *package]
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip", "install", *package]
+    raise CourseError(f"{sys.executable} has neither pip nor uv: run `{sys.executable} -m ensurepip`, then this again")
+
+
+def declared_extras() -> list[str]:
+    """The extras that the package declares."""
+    if not installed_version(DISTRIBUTION):  # a checkout on the path
+        raise CourseError("this course is not installed: run `python3 start.py add` in its folder")
+    return sorted(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])

@@ -105,9 +105,7 @@ class Exercise:
     title: str
     parts: tuple[Part, ...]
 
-    @property
-    def points(self) -> int:
-        return sum(part.points for part in self.parts)
+    points = property(lambda self: sum(part.points for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,7 @@ class Verdict:
     failed: tuple[tuple[str, Outcome, Outcome], ...] = ()
     graph: Any = None
 
-    @property
-    def points(self) -> int:
-        return self.part.points if self.state == "pass" else 0
+    points = property(lambda self: self.part.points if self.state == "pass" else 0)
 
 
 def load_exercise(name: str, answers: Path | None = None) -> Exercise:

@@ -28,7 +28,7 @@ from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 from minigrad.engine.base.whole_file import replace_file
 
 SHIPPED = (
@@ -53,11 +53,15 @@ TITLES = {  # of the lessons, in order; the headers in lessons/source say the sa
     "23_one_model_many_workers": "One model, many workers", "24_out_of_python": "Out of Python",
     "25_a_small_gpt": "A small GPT", "90_gallery": "The gallery of widgets",
 }  # fmt: skip
+ROAD = ("00", "02", "06", "09", "11", "13", "16", "22", "25")  # the lessons of a short course, and its exercises
+ROAD_SIGN = "road"  # marks them in the map of the course, in the book and in the status
 FEW = 3  # names listed in a message
 KERNEL_SAYS = {  # as the kernel reports it; if a notebook lacks this, JupyterLab adds it and asks to save
     "name": "python", "version": sys.version.split()[0], "mimetype": "text/x-python", "file_extension": ".py",
     "codemirror_mode": {"name": "ipython", "version": 3}, "pygments_lexer": "ipython3", "nbconvert_exporter": "python",
 }  # fmt: skip
+MOMENT = 1.0  # seconds in which a running save ends or makes progress
+PREFIX = ".~"
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -73,6 +77,11 @@ class CopyReport:
     same: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
+
+
+def is_on_road(name: str) -> bool:
+    """Whether a lesson or an exercise, such as "02_chain_rule_backwards", is on the road, a third of the course."""
+    return name[:2] in ROAD
 
 
 def checkout() -> Path | None:
@@ -142,14 +151,12 @@ def fate_of(path: Path, now: str, last: str | None) -> str:
 def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
     """Write the new edition next to the learner's file, under the first name without an edited file. Returns it."""
     stem, dot, suffix = name.rpartition(".")
-    for edition in count(1):
-        beside = f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}"
-        fate = fate_of(folder / beside, digest(course() / name), last.get(beside))
-        if fate != "kept":
-            if fate != "same":
-                write(folder / beside, pristine(name))
-            return beside
-    raise AssertionError("count() ends")
+    names = (f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}" for edition in count(1))
+    fates = ((beside, fate_of(folder / beside, digest(course() / name), last.get(beside))) for beside in names)
+    beside, fate = next(each for each in fates if each[1] != "kept")
+    if fate != "same":
+        write(folder / beside, pristine(name))
+    return beside
 
 
 def reset(folder: Path, name: str) -> tuple[str, Path | None]:
@@ -321,3 +328,97 @@ def last_shipped(folder: Path) -> dict[str, str]:
 
 def remember(folder: Path, now: dict[str, str]) -> None:
     write(folder / STATE, (json.dumps(now, indent=1, sort_keys=True) + "\n").encode())
+
+
+# -- notebooks that JupyterLab was killed while saving ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class DamagedNotebook:
+    """A damaged notebook.
+
+    name       its path below the course folder
+    well       whether it was restored
+    sentence   what happened to it, and what to do
+    """
+
+    name: str
+    well: bool
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.sentence}"
+
+
+def rescue(folder: Path) -> list[DamagedNotebook]:
+    """Restore each damaged notebook of a course folder that has a complete copy. Returns all damaged notebooks.
+
+    JupyterLab copies NAME.ipynb to .~NAME.ipynb, writes into NAME.ipynb, and then removes the copy. A kill in between
+    leaves an empty or truncated notebook, and a complete copy. A power cut can leave an empty notebook and no copy;
+    then only JupyterLab's last checkpoint is left. The damaged file goes to backup/, so both versions are kept.
+    """
+    return [found for path in candidates(folder) if (found := rescue_notebook(folder, path))]
+
+
+def candidates(folder: Path) -> list[Path]:
+    """The sorted paths of all notebooks in the course folder, including those of which only a copy exists."""
+    places = {folder, *(folder / Path(name).parent for name in shipped_names())}
+    found = {path for place in places for path in place.glob("*.ipynb")}
+    return sorted(path.with_name(path.name.removeprefix(PREFIX)) for path in found)
+
+
+def rescue_notebook(folder: Path, path: Path) -> DamagedNotebook | None:
+    """Restore one notebook if it is damaged; None if it is not, or is being saved right now."""
+    name = path.relative_to(folder).as_posix()
+    if is_whole(path) or is_being_saved(path):
+        return None
+    size = path.stat().st_size if path.exists() else 0
+    copy = next(whole_copies(path), None)
+    if copy is None:
+        way = f"`minigrad reset {name}` restores it as it was shipped"
+        said = f"is not a notebook ({size} bytes), and JupyterLab left no copy of it: {way}."
+        return DamagedNotebook(name, False, said) if name in shipped_names() and path.exists() else None
+    try:
+        with back_up(folder, name) if path.exists() else nullcontext() as backup:
+            write(path, copy.read_bytes())
+    except OSError as error:
+        said = f"was cut short while JupyterLab saved it. {copy} is complete, but could not replace it"
+        return DamagedNotebook(name, False, f"{said} ({error.strerror}): free disk space, or copy it by hand.")
+    if copy.name.startswith(PREFIX):
+        with suppress(OSError):
+            copy.unlink()
+    kept = f"; the damaged file is {backup}" if backup else ""
+    of = "the copy from before that save" if copy.name.startswith(PREFIX) else "JupyterLab's last checkpoint of it"
+    return DamagedNotebook(name, True, f"was cut short ({size} bytes) while JupyterLab saved it: {of} is back{kept}.")
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the file is a readable notebook, or this user has no permission to read it."""
+    try:
+        return cell_sources(path.read_bytes()) is not None
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def whole_copies(path: Path) -> Iterator[Path]:
+    """The complete copies of a damaged notebook, the newest first; for an empty notebook, the checkpoint too."""
+    place = Path(os.path.realpath(path))
+    copies = [place.with_name(f"{PREFIX}{place.name}")]
+    if path.exists() and not path.read_bytes().strip(b"\0 \n"):
+        copies.append(path.parent / ".ipynb_checkpoints" / f"{path.stem}-checkpoint.ipynb")
+    return (copy for copy in copies if copy.is_file() and is_whole(copy))
+
+
+def is_being_saved(path: Path) -> bool:
+    """Whether JupyterLab is saving it now: the file is recent, and changes or becomes complete within MOMENT."""
+    try:
+        before = path.stat()
+        if abs(time.time() - before.st_mtime) > 3 * MOMENT:
+            return False
+        time.sleep(MOMENT)
+        after = path.stat()
+    except OSError:
+        return False
+    return is_whole(path) or (after.st_mtime_ns, after.st_size) != (before.st_mtime_ns, before.st_size)

@@ -32,14 +32,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from minigrad.course import attempts, exercise
+from minigrad.course import CourseError, attempts, exercise
 from minigrad.course.attempts import Attempts
-from minigrad.course.errors import CourseError
 from minigrad.course.exercise import Part
+from minigrad.course.feedback import run, source_of
 from minigrad.course.journal import place
 from minigrad.course.notebook_state import NAME, NotebookState
 from minigrad.course.probe import Outcome, run_limited
-from minigrad.course.scoring import run, source_of
 from minigrad.draw.words import join_names
 from minigrad.scalar.value import Value
 

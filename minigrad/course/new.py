@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 from minigrad.course.exercise import all_exercises
 from minigrad.course.lessons import checkout, write
 

@@ -18,7 +18,7 @@ import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minigrad.course.audience.link import send_event
 from minigrad.course.journal import Record
@@ -26,9 +26,6 @@ from minigrad.course.notebook_state import state_of
 from minigrad.course.progress import AnswerJournal, is_counted
 from minigrad.course.question import CONFIDENCE, Question, question
 from minigrad.course.stopwatch import Rounds
-
-if TYPE_CHECKING:
-    from minigrad.course.held_output import HeldOutput
 
 AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if set in the environment, reveal asks nobody
 LECTURE = "lecture"  # value of AT_ONCE in a lecture: the room has voted, so omit the note NOT_LOCKED
@@ -66,6 +63,40 @@ class PredictionNote:
         text = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(repr(self)))
         style = "border-left:4px solid #6d6d6d;padding:.3em .8em;max-width:50em"
         return {"text/plain": repr(self), "text/html": f'<div style="{style}">{text}</div>'}
+
+
+class HeldOutput:
+    """Displays a note now, and holds back all else that the running cell shows, except errors, until a lock."""
+
+    def __init__(self, note: Any, shell: Any):
+        from IPython.display import display
+        from IPython.utils.capture import capture_output
+
+        self.note = note._repr_mimebundle_()
+        self.handle: Any = display(note, display_id=True)  # type: ignore[no-untyped-call]
+        self.capture = capture_output(stderr=False)
+        self.output = self.capture.__enter__()
+        self.events: Any = shell.events
+        self.events.register("post_run_cell", self.stop)
+
+    def stop(self, result: Any) -> None:
+        self.events.unregister("post_run_cell", self.stop)
+        self.capture.__exit__(None, None, None)
+
+    def release(self, note: Any) -> None:
+        """Put the cell's output in place of the note, below another."""
+        texts = [f"<pre>{html.escape(self.output.stdout)}</pre>" if self.output.stdout else ""]
+        texts += [as_html(each.data) for each in self.output.outputs if each.data not in ({}, self.note)]
+        bundle = note._repr_mimebundle_()
+        self.handle.update({**bundle, "text/html": "\n".join([bundle["text/html"], *texts])}, raw=True)
+
+
+def as_html(data: dict[str, Any]) -> str:
+    """An output as HTML: its own, its picture or its text."""
+    if "image/png" in data:
+        return f'<img alt="" src="data:image/png;base64,{data["image/png"]}">'
+    text = html.escape(data.get("text/plain", ""))
+    return data.get("text/html") or data.get("image/svg+xml") or f"<pre>{text}</pre>"
 
 
 @dataclass
@@ -158,9 +189,7 @@ class Prediction:
         if self.is_held:
             self.show(self.held)
 
-    @property
-    def is_held(self) -> bool:
-        return self.held is not ... and self.came is ...
+    is_held = property(lambda self: self.held is not ... and self.came is ...)
 
     def record(self, answer: Any, confidence: str, right: bool | None) -> Record:
         said = self.question.plain()
@@ -276,10 +305,9 @@ def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> Predicti
     """reveal() for the notebook whose globals are `namespace`."""
     found = find_prediction(name, namespace)
     if found.hold(actual):
-        from minigrad.course.held_output import hold_output  # it imports IPython
-
         note = PredictionNote(name, (LOCK_FIRST,))
-        found.output = hold_output(note)
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        found.output = HeldOutput(note, shell) if shell else None
         return note
     found.output = None
     found.show(actual)

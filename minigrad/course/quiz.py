@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 from minigrad.course.question import Question, question
 
 FOLDER = Path(__file__).parent / "quizzes"

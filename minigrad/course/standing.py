@@ -16,15 +16,15 @@ from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
-from minigrad.course import attempts, exercise, progress, quiz, road
+from minigrad.course import attempts, exercise, progress, quiz
 from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
-from minigrad.course.lessons import FIRST, TITLES
+from minigrad.course.lessons import FIRST, ROAD, ROAD_SIGN, TITLES, is_on_road
 from minigrad.draw.words import pluralize
 
 COLUMNS = 80
-KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {road.SIGN}: {len(road.ROAD)} lessons for a short course"
+KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {ROAD_SIGN}: {len(ROAD)} lessons for a short course"
 PART_KEY = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
 COUNTED = ("locked", "right", "uncounted")
 COLOURS = {"done": "#009e73", "begun": "#e69f00", "untried": "#767676", "broken": "#d55e00"}  # Okabe and Ito's
@@ -68,9 +68,7 @@ class ExerciseProgress:
         """How many of the optional parts, or of the others, are neither passed nor revealed."""
         return sum(part.optional is optional and part.state not in FINISHED for part in self.parts)
 
-    @property
-    def is_done(self) -> bool:
-        return not self.count_left(optional=False)
+    is_done = property(lambda self: not self.count_left(optional=False))
 
     @property
     def summary(self) -> str:
@@ -111,13 +109,9 @@ class LessonState:
     score: str
 
     @property
-    def mark(self) -> str:
-        return MARKS[self.state]
-
-    @property
     def star(self) -> str:
         """What follows the number: a star on the road."""
-        return "*" if road.is_on_road(self.name) else " "
+        return "*" if is_on_road(self.name) else " "
 
 
 @dataclass(frozen=True)
@@ -185,13 +179,8 @@ class Standing:
         file = f"exercises/{work.name}.ipynb" if work else ""
         return LessonState(name, title, state, file, f"{work.points}/{work.of}" if work and (begun or done) else "")
 
-    @property
-    def points(self) -> int:
-        return sum(work.points for work in self.exercises)
-
-    @property
-    def of(self) -> int:
-        return sum(work.of for work in self.exercises)
+    points = property(lambda self: sum(work.points for work in self.exercises))
+    of = property(lambda self: sum(work.of for work in self.exercises))
 
     def __repr__(self) -> str:
         return "\n".join(text(self))
@@ -267,7 +256,7 @@ def text(standing: Standing) -> list[str]:
     lines += totals(standing)
     if work := standing.current_work:
         lines += wrap(f"Exercise {work.name[:2]}, {work.summary}", COLUMNS)
-    cells = [f"{box.mark} {box.name[:2]}{box.star}{box.title:27} {box.score:5}" for box in standing.boxes]
+    cells = [f"{MARKS[box.state]} {box.name[:2]}{box.star}{box.title:27} {box.score:5}" for box in standing.boxes]
     half = (len(cells) + 1) // 2
     rows = ("   ".join(pair).rstrip() for pair in zip_longest(cells[:half], cells[half:], fillvalue=""))
     return [*lines, "", *rows, KEY]
@@ -324,7 +313,7 @@ def tile(standing: Standing, box: LessonState) -> str:
     if box.exercise:
         label = name_of(standing, box.exercise) + (f", {box.score} points" if box.score else "")
         exercise = " · " + link(standing, box.exercise, box.score or "exercise", aria=label)
-    return f'<div style="{edge}">{escape(box.mark)}{box.star}{lesson}{exercise}</div>'
+    return f'<div style="{edge}">{escape(MARKS[box.state])}{box.star}{lesson}{exercise}</div>'
 
 
 def link(standing: Standing, file: str, words: str, style: str = "", aria: str = "") -> str:

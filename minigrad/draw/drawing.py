@@ -64,16 +64,16 @@ def picture_of(xs: Sequence[Any], namespace: Mapping[str, object]) -> Picture:
     if xs and all(isinstance(x, Value) for x in xs):
         return picture_of_values(xs, namespace, LARGEST)
     if xs and all(map(is_tensor, xs)):
-        from .tensors import picture_of_tensors
+        from .tensors import TensorGraph
 
-        return picture_of_tensors(xs, namespace)
+        return TensorGraph(xs, namespace).picture
     if xs and "minigrad.engine.tensor.symbol" in sys.modules:
         from ..engine.core.graph import Graph
         from ..engine.tensor.symbol import Symbol
-        from .graphs import picture_of_graph, picture_of_session_graph, picture_of_symbols
+        from .graphs import picture_of_graph, picture_of_nodes, picture_of_session_graph
 
         if all(isinstance(x, Symbol) for x in xs):
-            return picture_of_symbols(xs, namespace)
+            return picture_of_nodes([x.node for x in xs], namespace)
         if len(xs) == 1 and isinstance(x := xs[0], Graph):
             return picture_of_graph(x, namespace)
         if len(xs) == 1 and is_session_graph(x := xs[0]):

@@ -58,11 +58,6 @@ def output_names(trace: Trace) -> dict[Node, str]:
     return {} if trace.alone and len(found) == 1 else {node: name for node, name in reversed(found) if node is not None}
 
 
-def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) -> Picture:
-    """The picture of the nodes behind some results. Gradients are nodes like any others."""
-    return picture_of_nodes([y.node for y in ys], namespace)
-
-
 def picture_of_nodes(
     outputs: Sequence[Node], namespace: Mapping[str, object], own: Mapping[Node, str] | None = None
 ) -> Picture:

@@ -60,19 +60,16 @@ def heat_of(array: Any) -> Heat | None:
     """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array."""
     if array.ndim not in (1, 2) or array.size <= 1 or max(array.shape) > LARGEST:
         return None
-    sizes = [abs(x) for x in numbers(array) if isfinite(x)]
+    values = [float(x) for x in array.reshape(-1).tolist()]
+    sizes = [abs(x) for x in values if isfinite(x)]
     largest = max(sizes, default=0.0) or 1.0
     in_cells = array.size <= FEW and array.shape[-1] <= WIDEST
-    return Heat(array.shape[-1], tuple(cell(x, largest, in_cells) for x in numbers(array)))
+    return Heat(array.shape[-1], tuple(cell(x, largest, in_cells) for x in values))
 
 
 def sign(mark: str) -> str:
     """The short form of a mark, for a small cell: −, ∞, −∞, ?, or nothing."""
     return re.match("−?[?∞]?", mark)[0]  # type: ignore[index]
-
-
-def numbers(array: Any) -> list[float]:
-    return [float(x) for x in array.reshape(-1).tolist()]
 
 
 def cell(x: float, largest: float, in_cells: bool = False) -> Cell:

@@ -49,15 +49,7 @@ class NodeGroup:
 
     def ops(self, entries: Sequence[Entry]) -> list[int]:
         """The numbers of the ops in this group and in its inner groups, in order."""
-        found = []
-        stack: list[int | NodeGroup] = [self]
-        while stack:
-            child = stack.pop()
-            if isinstance(child, NodeGroup):
-                stack += reversed(child.children)
-            elif entries[child].kind == "op":
-                found.append(child)
-        return found
+        return ops_in(self, entries)
 
     groups = property(lambda self: [child for child in self.children if isinstance(child, NodeGroup)])
 
@@ -81,7 +73,7 @@ def hierarchy(listing: Listing, crowd: int = CROWD) -> NodeGroup:
     for group in inside_out(root):
         let_out(group, listing.entries, are_few)
     for group in inside_out(root):
-        group.children.sort(key=lambda child: first(child, listing.entries))
+        group.children.sort(key=first)
         most = max(crowd, BLOCKS) if group.kind == "repeat" else crowd
         group.children = leave_few(group.children, listing.entries, most)
     homes(root)
@@ -152,11 +144,22 @@ def let_out(group: NodeGroup, entries: Sequence[Entry], are_few: bool) -> None:
         group.children = [child for child in group.children if child not in loose]
 
 
+def entries_in(child: int | NodeGroup) -> Iterator[int]:
+    """The numbers of the entries in a child and in its inner groups, in order."""
+    stack = [child]
+    while stack:
+        child = stack.pop()
+        if isinstance(child, NodeGroup):
+            stack += reversed(child.children)
+        else:
+            yield child
+
+
 def ops_in(child: int | NodeGroup, entries: Sequence[Entry]) -> list[int]:
-    return child.ops(entries) if isinstance(child, NodeGroup) else [child] * (entries[child].kind == "op")
+    return [i for i in entries_in(child) if entries[i].kind == "op"]
 
 
-def first(child: int | NodeGroup, entries: Sequence[Entry]) -> int:
+def first(child: int | NodeGroup) -> int:
     """The number of the first entry in a child."""
     while isinstance(child, NodeGroup):
         child = child.children[0]
@@ -344,7 +347,7 @@ def as_part(
     ops = [op for child in children for op in ops_in(child, entries)]
     if ops:
         return NodeGroup(kind, part_name(kind, children, [entries[op] for op in ops]), children=inner)
-    names = [entries[first(child, entries)].name for child in (children[0], children[-1])]
+    names = [entries[first(child)].name for child in (children[0], children[-1])]
     return NodeGroup("leaves", " … ".join(names) if all(names) else "leaves", f"{len(children)} leaves", children=inner)
 
 
@@ -372,5 +375,5 @@ def leave_few(children: list[int | NodeGroup], entries: Sequence[Entry], crowd: 
         inside = {*leaves}
         group = as_part("leaves", leaves, stretches([*leaves], entries, crowd), entries)
         children = [*(child for child in children if child not in inside), group]
-        children.sort(key=lambda child: first(child, entries))
+        children.sort(key=first)
     return stretches(children, entries, crowd)

@@ -6,14 +6,10 @@ reader (listing_readers.py), and hierarchy.py puts the entries into groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import inf
-from typing import Any, TypeVar
+from typing import Any
 
-N = TypeVar("N", bound=Hashable)
 Path = tuple["Scope", ...]
-MOST = 50_000  # nodes; a function that is called twice counts twice
 LONGEST = 60  # characters of a fact, or of a line of code
 
 
@@ -82,37 +78,3 @@ class Listing:
     output: str
     entries: list[Entry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-class EntryList:
-    """Entries in the order in which they are read: a leaf stands before its first user."""
-
-    def __init__(self, most: float | None = None) -> None:
-        self.most, self.entries = MOST if most is None else most, list[Entry]()
-        self.numbers: dict[int, int] = {}  # id of an entry → its number
-
-    def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
-        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError above `most`."""
-        if id(entry) not in self.numbers:
-            entry.inputs = tuple([self.add(x) for x in operands])
-            if len(self.entries) == self.most:
-                raise ValueError(f"the graph has more than {self.most:,} nodes: view a function that it calls")
-            self.numbers[id(entry)] = len(self.entries)
-            self.entries.append(entry)
-        return self.numbers[id(entry)]
-
-
-def entries_of(
-    ops: Iterable[N], operands: Callable[[N], Sequence[N]], is_constant: Callable[[N], bool],
-    entry: Callable[[N], Entry],
-) -> list[Entry]:  # fmt: skip
-    """Entries of ops and of all they read. A leaf precedes its first user; a constant is repeated for each user.
-
-    ops    inputs before users; or a single leaf
-    """
-    listed, made = EntryList(inf), dict[N, Entry]()
-    for node in ops:
-        xs = [entry(x) if is_constant(x) else made.get(x) or made.setdefault(x, entry(x)) for x in operands(node)]
-        made[node] = entry(node)
-        listed.add(made[node], xs)
-    return listed.entries

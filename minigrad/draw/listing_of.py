@@ -15,11 +15,10 @@ from ..engine.tensor.tensor import Tensor
 from ..graph.function import TracedFunction
 from ..nn.module import Module
 from ..scalar.value import Value
-from .calls import Calls
 from .drawing import is_session_graph, is_traced, only_trace
 from .graphs import is_constant
 from .listing import Listing
-from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
+from .listing_readers import Calls, listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
 from .readers import held_by, reader_of
 
 Kinds = type | tuple[type, ...]
@@ -79,7 +78,8 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     if not ys:
         raise TypeError(f"{name} returned {y!r}, which contains no tensor")
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
-    own = dict(pair for prefix, module in modules.items() for pair in tensors_of(module, prefix))
+    held = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
+    own = {name: x for pairs in held for name, x in pairs}
     outside = [x.node for x in given] if is_module else leaves_except(ys, own.values())
     listing = listing_of_tensors(ys, {**own, **namespace, **inputs}, calls, outside)
     listing.output = f"a call of {name}"
@@ -95,10 +95,6 @@ def leaves_except(ys: Sequence[Tensor], own: Iterable[Tensor]) -> list[Node]:
     inside = {x.node for x in own}
     nodes = toposort(*map(origin, ys))
     return [node for node in nodes if not (node.inputs or node in inside or is_constant(node))]
-
-
-def tensors_of(module: Module, prefix: str) -> list[tuple[str, Tensor]]:
-    return [*module.named_parameters(prefix=prefix), *module.named_buffers(prefix=prefix)]
 
 
 def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from math import inf
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
 from ..autograd.graph import lines
 from ..engine.base.dtypes import kind
 from ..engine.base.spec import Spec
-from ..engine.core.node import Node, Place, Record, Source, history, spot, toposort
+from ..engine.core import versions
+from ..engine.core.modes import current, watching
+from ..engine.core.node import Node, Place, Record, Source, history, place, spot, toposort
+from ..engine.core.op import Op
 from ..engine.ops import Const
 from ..engine.tensor.grad import origin
 from ..engine.tensor.symbol import Symbol
 from ..engine.tensor.tensor import Tensor
+from ..nn.module import Module
 from ..scalar.value import Constant, Value
 from ..scalar.value import history as values_before
-from .calls import Calls
+from ..tracing.builder import GraphBuilder
 from .graphs import constant, is_constant, kind_of, node_label, own_name, pieces, whole
-from .listing import LONGEST, Entry, Listing, Path, Scope, entries_of
+from .listing import LONGEST, Entry, Listing, Path, Scope
 from .names import names_in
+from .nested import NodeReader, OpEntries
 from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import kind_of_value, reads_of, value_names
-from .subgraphs import NodeReader
 from .tensors import brief, format_array, read_by, values_of
 from .words import join_names, number, shorten
 
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
     from ..graph import Graph as Building
 
 
+N = TypeVar("N", bound=Hashable)
 LONGEST_VALUE = 20  # characters; a longer value is shown by its norm
 MOST_NUMBERS = 1_000_000  # in all values of a graph; larger graphs are not recomputed
 
@@ -207,6 +216,22 @@ def line_of(at: Place | None) -> str:
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
 
 
+def entries_of(
+    ops: Iterable[N], operands: Callable[[N], Sequence[N]], is_constant: Callable[[N], bool],
+    entry: Callable[[N], Entry],
+) -> list[Entry]:  # fmt: skip
+    """Entries of ops and of all they read. A leaf precedes its first user; a constant is repeated for each user.
+
+    ops    inputs before users; or a single leaf
+    """
+    listed, made = OpEntries(inf), dict[N, Entry]()
+    for node in ops:
+        xs = [entry(x) if is_constant(x) else made.get(x) or made.setdefault(x, entry(x)) for x in operands(node)]
+        made[node] = entry(node)
+        listed.add(made[node], xs)
+    return listed.entries
+
+
 def output_title(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
     """The names of the outputs, or descriptions if they have none."""
     found = [entry.name or entry.headline for entry in entries if any(entry.thing is end for end in ends)]
@@ -232,3 +257,77 @@ def listing_of_value(y: Value, namespace: Mapping[str, object]) -> Listing:
     entries = entries_of(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)
     note = f"{names.get(y, 'This Value')} has no history: it was given, and not computed"
     return Listing(output_title(entries, [y]), entries, [note] * (not y.parents))
+
+
+# -- calls of modules -------------------------------------------------------------------------------------------------
+
+
+class Calls:
+    """Records which call of which module made a node, as the calls happen: the engine does not record this.
+
+    Within a `with` block, every module has a hook before and a hook after its forward pass. Both record the time. In
+    eager mode, time is the engine's clock, which also stamps each node; in a graph that is being built, it is the
+    number of names so far, since each node adds a name.
+
+    names     id of a module → its name
+    places    node → the line that made it
+    alive     node → a weak reference to its tensor
+    """
+
+    def __init__(self, modules: Mapping[str, Module]):
+        """modules    name → module; submodules get the names name.0, name.1, …, and those of "" get 0, 1, …"""
+        self.names: dict[int, str] = {}
+        self.modules: list[Module] = []
+        for name, module in modules.items():
+            for path, part in module.named_modules(prefix=name):
+                if path and id(part) not in self.names:
+                    self.names[id(part)] = path
+                    self.modules.append(part)
+        self.places: dict[Node, Place] = {}
+        self.alive: dict[Node, ref[Tensor]] = {}
+        self.asked = place()
+        self.builder: GraphBuilder | None = None
+        self.moments: list[int] = []
+        self.paths: list[Path] = [()]  # the open calls before the first moment, after it, after the second, …
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Within this `with` block, record the calls of modules and the lines that make nodes."""
+        with ExitStack() as hooks, watching(self):
+            for module in self.modules:
+                hooks.callback(module.register_forward_pre_hook(self.enter_call, prepend=True).remove)
+                hooks.callback(module.register_forward_hook(self.leave_call).remove)
+            yield
+
+    def enter_call(self, module: Module, xs: Any) -> None:
+        label = self.names[id(module)]
+        self.note_moment((*self.paths[-1], Scope("module", label, type(module).__name__, module)))
+
+    def leave_call(self, module: Module, xs: Any, y: Any) -> None:
+        self.note_moment(self.paths[-1][:-1])
+
+    def note_moment(self, path: Path) -> None:
+        builder = current.mode.builder
+        if builder is not None and builder.outer is not None:
+            return  # in a branch or a loop: its nodes belong to one op of the outer graph
+        self.builder = builder or self.builder
+        self.moments.append(versions.now() if builder is None else len(builder.names))
+        self.paths.append(path)
+
+    def path(self, birth: int) -> Path:
+        """The calls that were open at this moment, the innermost last."""
+        return self.paths[bisect_left(self.moments, birth)]
+
+    def births(self) -> dict[str, int]:
+        """Name → moment, for each node of the graph that was built."""
+        return {} if self.builder is None else {name: i for i, name in enumerate(self.builder.names, 1)}
+
+    def on_forward(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        if isinstance(y.node, Record):
+            self.alive[y.node] = ref(y)
+            at = place()
+            if at is not None and at != self.asked:
+                self.places[y.node] = at
+
+    def on_backward(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass

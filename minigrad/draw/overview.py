@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .hierarchy import NodeGroup
+from .hierarchy import NodeGroup, entries_in
 from .listing import Entry, Listing
 from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import pluralize
@@ -63,7 +63,7 @@ class Overview:
             id = f"b{len(drawn) + 1}"
             drawn.append(self.box_of(child, id))
             nodes |= {id} if isinstance(child, int) else set()
-            shown |= dict.fromkeys(self.inside(child), id)
+            shown |= dict.fromkeys(entries_in(child), id)
         uses = [(shown[x], shown[i], n) for i, entry in enumerate(entries) for n, x in enumerate(entry.inputs)]
         pairs = dict.fromkeys((a, b, n * (nodes >= {a, b})) for a, b, n in uses if a != b)
         arrows = tuple(Arrow(f"a{i}", tail, head) for i, (tail, head, _) in enumerate(pairs, 1))
@@ -79,18 +79,6 @@ class Overview:
         entry = self.listing.entries[child]
         value = "" if entry.value == UNKNOWN else entry.value
         return Box(id, entry.kind, entry.name, entry.sign, entry.spec, value, "", entry.kept)
-
-    def inside(self, child: int | NodeGroup) -> list[int]:
-        """The numbers of all entries in a node or group."""
-        found = []
-        stack = [child]
-        while stack:
-            child = stack.pop()
-            if isinstance(child, NodeGroup):
-                stack += child.children
-            else:
-                found.append(child)
-        return found
 
     def size(self, group: NodeGroup) -> str:
         """A group's type, and its op or the number of its ops: Linear · affine, or Sequential, 3 ops."""

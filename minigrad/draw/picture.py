@@ -6,6 +6,7 @@ text, the SVG, the widgets. All numbers are already text, so every view shows th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -113,12 +114,9 @@ class Picture:
         return into
 
     @cached_property
-    def uses(self) -> dict[str, int]:
+    def uses(self) -> Counter[str]:
         """How many arrows leave each box."""
-        count = {box.id: 0 for box in self.boxes}
-        for arrow in self.arrows:
-            count[arrow.tail] += 1
-        return count
+        return Counter(arrow.tail for arrow in self.arrows)
 
     def operands(self, box: Box) -> list[Box]:
         return [self.box[arrow.tail] for arrow in self.arrows_into[box.id]]

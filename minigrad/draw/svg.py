@@ -271,11 +271,8 @@ def sign_size(op: str) -> int:
 
 def text_width(text: str, font_size: float) -> float:
     """An upper bound of a text's width in any common font: the width in DejaVu Sans, the widest, or a little more."""
-    return sum(ems(c) for c in text) * font_size
-
-
-def ems(c: str) -> float:
-    return EMS.get(c, 1.0 if ord(c) > 0x2E80 else 0.8 if c.isupper() else 0.64)
+    ems = (EMS.get(c, 1.0 if ord(c) > 0x2E80 else 0.8 if c.isupper() else 0.64) for c in text)
+    return sum(ems) * font_size
 
 
 def corner(group: ElementTree.Element) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,6 @@ BRIEF = 10  # characters on an arrow
 NEAR = 12  # characters of a rule that stand beside a heat map
 
 
-def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
-    """The picture of the graph recorded behind ys, with recomputed values. Gradients are known at leaves with .grad."""
-    return TensorGraph(ys, namespace).picture
-
-
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> GraphRun:
     """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() does."""
     if not y.requires_grad:
@@ -48,7 +44,10 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> GraphRun:
 
 
 class TensorGraph:
-    """A recorded graph, its recomputed values and its picture, with the box of each node."""
+    """A recorded graph, its recomputed values and its picture, with the box of each node.
+
+    In the picture, gradients are known at leaves with .grad.
+    """
 
     @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
     def __init__(self, ys: Sequence[Tensor], namespace: Mapping[str, object]):
@@ -77,14 +76,8 @@ class TensorGraph:
         if missing:
             raise ValueError(f"the value of {missing[0]} is gone, so the graph cannot run again: redo the forward pass")
         shares: list[Share] = []
-        collected: dict[Node, Any] = {}
-
-        def pull(node: Node, gy: Any) -> tuple[Any, ...]:
-            gxs, found = self.pull_shares(node, gy, collected)
-            shares.extend(found)
-            return gxs
-
-        collected[self.output] = seed
+        collected = {self.output: seed}
+        pull = partial(self.pull_shares, collected, shares)
         pullback([node for node in self.order if node.needs_grad and node.inputs], {self.output: seed}, pull)
         boxes = {box.id: box for box in self.picture.boxes}
         for node, box in self.box_of.items():
@@ -99,22 +92,21 @@ class TensorGraph:
         arrays = {self.box_of[node].id: (self.values[node], gx) for node, gx in collected.items()}
         return GraphRun(picture, format_array(seed), tuple(shares), reads, frees=True, sizes=sizes, arrays=arrays)
 
-    def pull_shares(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
-        """The gradients of a node's operands by its compiled rule, and their shares; adds them to `collected`."""
+    def pull_shares(self, collected: dict[Node, Any], shares: list[Share], node: Node, gy: Any) -> tuple[Any, ...]:
+        """The gradients of a node's operands by its compiled rule. Adds them to `collected`, and their shares."""
         assert node.rule is not None
         kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
         gxs = node.rule.pull(gy, *kept)
         rules = rules_of(node, [self.box_of[node].display_name, *(self.operand_name(x) for x in node.inputs)])
         arrows = self.picture.arrows_into[self.box_of[node].id]
         uses = zip(arrows, node.inputs, gxs, rules, self.partials(node, gy, kept), strict=True)
-        shares = []
-        for arrow, x, gx, rule, partial in uses:
+        for arrow, x, gx, rule, slope in uses:
             if gx is None:
                 continue
             before = collected.get(x)
             collected[x] = gx if before is None else before + gx
-            shares.append(make_share(arrow.id, rule, partial, gy, gx, collected[x], before))
-        return gxs, shares
+            shares.append(make_share(arrow.id, rule, slope, gy, gx, collected[x], before))
+        return gxs
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
         """The local derivative of an elementwise op for each operand; None for broadcast operands and other ops."""

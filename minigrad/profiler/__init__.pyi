@@ -4,13 +4,13 @@ from .costs import estimate as estimate
 from .ledger import Ledger as Ledger
 from .ledger import memory as memory
 from .machine import Machine as Machine
+from .profiling import ProfilerAction as ProfilerAction
 from .profiling import ProfilerActivity as ProfilerActivity
 from .profiling import profile as profile
 from .profiling import record_function as record_function
+from .profiling import schedule as schedule
 from .roofline import Roofline as Roofline
 from .roofline import roofline as roofline
 from .scaling import Scaling as Scaling
 from .scaling import Sweep as Sweep
 from .scaling import sweep as sweep
-from .steps import ProfilerAction as ProfilerAction
-from .steps import schedule as schedule

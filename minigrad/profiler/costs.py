@@ -11,17 +11,19 @@ would run. So a model may be larger than this machine's memory: make it in `with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from importlib import import_module
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..engine.base.device import CPU
 from ..engine.base.spec import Spec
+from ..engine.base.table import Table
 from ..engine.core.node import Node
 from ..engine.ops import Const, Input, StopGradient
 from ..engine.tensor.rules import CompiledRule, plan
@@ -32,9 +34,13 @@ from ..graph.compiler.passes.remat import flops_of
 from ..nn.module import Module
 from ..nn.tree import Parameter
 from ..tracing.recompute import Recomputation
-from .costs_table import html, module_of, text
+from .events import icicle_svg, tree
 from .forward_pass import ForwardPass, abstract_arguments, trace_forward, watch_forward
 from .ledger import of_pytorch
+
+COUNTS = "parameters", "MACs", "FLOPs", "saved for backward"
+HEAD = {"module": "<", "type": "<", "output": "<", **dict.fromkeys(COUNTS, ",")}
+NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes saved for backward at the first op that saves them."
 
 
 class Cost(NamedTuple):
@@ -203,13 +209,17 @@ class Estimate:
 
     def table(self, depth: int | None = None) -> str:
         """A row for each module down to this depth (the model itself has depth 0), and the totals."""
-        return text(self, depth)
+        totals = (f"{name:<15} {value}" for name, value in figures(self).items())
+        return "\n".join([str(module_table(self, depth)), "", *totals])
 
     def __repr__(self) -> str:
-        return text(self, self.depth)
+        return self.table(self.depth)
 
     def _repr_html_(self) -> str:
-        return html(self, self.depth)
+        totals = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in figures(self).items())
+        picture = icicle_svg(tree(leaves(self)), lambda flops: f"{flops:,} FLOPs", "FLOPs")
+        table = module_table(self, self.depth)._repr_html_()
+        return f'<div class="mg-widget">{picture}{table}<dl>{totals}</dl></div>'
 
 
 def estimate(
@@ -229,10 +239,8 @@ def estimate(
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
     if of_pytorch(model, inputs, options):
-        counted: Estimate = import_module(".pytorch_costs", __package__).estimate_pytorch(
-            model, inputs, options, run, depth
-        )
-        return counted
+        counting: Any = import_module(".pytorch_costs", __package__)
+        return cast(Estimate, counting.estimate_pytorch(model, inputs, options, run, depth))
     called = getattr(model, "python_function", model)  # the model inside mg.function(model)
     module = called if isinstance(called, Module) else None
     if run:
@@ -267,6 +275,11 @@ def parts_read(ran: ForwardPass) -> dict[str, OwnParameters]:
         if node not in ran.arguments and (isinstance(x, Parameter) or (x.tracked and x.is_leaf)):
             parts.setdefault(module_of(node), OwnParameters("", [])).parameters.append(x)
     return parts
+
+
+def module_of(node: Any) -> str:
+    """The path of the module whose call ran this node."""
+    return "" if node.place is None else node.place.module
 
 
 # -- how it is counted ------------------------------------------------------------------------------------
@@ -342,3 +355,44 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
             change[i] += node.spec.nbytes
             change[last.get(node, i) + 1] -= node.spec.nbytes
     return max(accumulate(change))
+
+
+# -- as a table -------------------------------------------------------------------------------------------
+
+
+def module_table(e: Estimate, depth: int | None) -> Table:
+    """A row for each module, down to a depth."""
+    own = [(path, p.size) for path, part in e.parts.items() for p in part.parameters]
+    rows = []
+    for path, cost in e.by_module.items():
+        level, name = path.count("."), path.rpartition(".")[2] or "(outside of modules)"
+        if depth is None or level <= depth:
+            kind, output = e.parts[path].kind if path in e.parts else "", str(e.outputs.get(path, "")).partition("@")[0]
+            size = sum(n for other, n in own if f"{other}.".startswith(f"{path}."))
+            name = "\N{NO-BREAK SPACE}" * 2 * level + name
+            rows.append((name, kind, output, size, cost.macs, cost.flops, cost.saved_bytes))
+    return Table(HEAD, rows, NOTE)
+
+
+def figures(e: Estimate) -> dict[str, str]:
+    """The totals of an estimate, in words."""
+    kinds = " and ".join(sorted({f"{p.dtype}" for p in e.parameter_tensors}))
+    numbers = f"{e.parameters:,}{f' in {kinds}' * bool(kinds)}"
+    numbers += f", of which {e.trainable:,} learn" * (e.trainable != e.parameters)
+    per = "; ".join(f"{name} {size:g}" for name, size in e.bytes_per_parameter.items())
+    return {
+        "parameters": f"{numbers}; buffers {e.buffers:,}; a checkpoint {e.checkpoint_bytes:,} bytes",
+        "forward": f"{e.macs:,} MACs of products and convolutions; {e.flops:,} FLOPs of all ops",
+        "backward": f"{e.backward_macs:,} MACs; {e.backward_flops:,} FLOPs; both ways {e.train_flops:,} FLOPs",
+        "bytes moved": f"{e.bytes_moved:,} forward, {e.intensity:.3g} FLOPs for each",
+        "activations": f"{e.saved_bytes:,} bytes saved for backward, inputs among them; of what is computed, "
+        f"{e.peak_bytes:,} at the peak of forward, and {e.inference_peak_bytes:,} where nothing is saved",
+        "training state": f"bytes for each parameter: {per}",
+    }
+
+
+def leaves(e: Estimate) -> Iterator[tuple[str, str, str, int]]:
+    """(module, direction, kind of op, FLOPs) of each op, once for each direction: forward and backward."""
+    for node, cost in e.costs.items():
+        yield module_of(node), "forward", node.op.kind, cost.flops
+        yield module_of(node), "backward", node.op.kind, cost.backward_flops

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ContextDecorator, ExitStack, contextmanager
 from enum import Enum
-from os import PathLike
 from threading import get_ident
 from time import perf_counter_ns as clock
 from typing import Any, Self
 
 from ..engine.base.errors import StateError
+from ..engine.base.whole_file import replace_file
 from ..engine.core.calls import named_scope
-from .chrome import write_trace
-from .icicle import icicle
+from .events import EventList, FunctionEvent, icicle
 from .log import EventLog, ProfileOptions, attach_log
-from .steps import ProfilerAction, Schedule
-from .table import EventList
 
+
+class ProfilerAction(Enum):
+    """What the profiler does in a step."""
+
+    NONE = 0  # nothing
+    WARMUP = 1  # record it, so that one-time work is done, and discard the result
+    RECORD = 2  # record it
+    RECORD_AND_SAVE = 3  # record it; it is the last of its cycle: call on_trace_ready at its end
+
+
+Schedule = Callable[[int], ProfilerAction]
+CATEGORIES = {"block": "user_annotation", "module": "python_function", "collective": "collective"}
 RECORDED = {ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE}
+
+
+def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Schedule:
+    """Number of a step → its action: `skip_first` idle steps, then cycles of wait, warmup and active steps.
+
+    repeat    number of cycles; 0 for no limit
+    """
+    numbers = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
+    for name, n in numbers.items():
+        least = int(name == "active")
+        if not isinstance(n, int) or n < least:
+            raise ValueError(f"a schedule needs {name} to be a whole number of at least {least}, and got {n!r}")
+    cycle = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        turn, place = divmod(step - skip_first, cycle)
+        if turn < 0 or place < wait or (repeat and turn >= repeat):
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
 
 
 class ProfilerActivity(Enum):
@@ -169,7 +203,7 @@ class profile(ContextDecorator):
         """Merge events of the same name; on request, only if shapes, innermost user lines or modules are equal too."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_module)
 
-    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the events for a trace viewer: https://ui.perfetto.dev, chrome://tracing, speedscope."""
         write_trace(self.events(), self.threads, path)
 
@@ -184,3 +218,77 @@ class profile(ContextDecorator):
             return None
         table = self.key_averages().to_table("self_cpu_time_total")
         return f"<div class='mg-widget'>{icicle(self.found)}{table._repr_html_()}</div>"
+
+
+# -- as a trace file --------------------------------------------------------------------------------
+
+
+def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], path: str | os.PathLike[str]) -> None:
+    """Write a file of the Trace Event Format, which Perfetto, chrome://tracing and speedscope open.
+
+    M    names of the process and of its threads
+    X    an event: ts and dur in microseconds; the events inside it are within its bounds
+    s, f an arrow from an op to its derivative
+    b, e a transfer between processes, which may overlap others
+    C    bytes allocated
+
+    https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+    If writing fails, an older file at this path stays unchanged.
+    """
+    start = min((event.begin for event in events), default=0)
+
+    def at(ns: int) -> float:
+        """Microseconds since the first event, in steps of 1/1024: sums are exact, so no event overlaps another."""
+        return round((ns - start) * 1.024) / 1024
+
+    ran = [event for event in events if event.kind not in ("memory", "transfer")]
+    told = [*names(threads), *(complete(event, at) for event in ran), *arrows(ran, at), *counters(events, at)]
+    told += transfers((event for event in events if event.kind == "transfer"), at)
+    trace = {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": told}
+    replace_file(path, [json.dumps(trace, allow_nan=False).encode()])
+
+
+def record(ph: str, name: str, thread: int, **more: Any) -> dict[str, Any]:
+    return {"ph": ph, "name": name, "pid": os.getpid(), "tid": thread, **more}
+
+
+def names(threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+    """The names of the process and its threads."""
+    yield record("M", "process_name", 0, args={"name": "minigrad"})
+    for thread, name in threads.items():
+        yield record("M", "thread_name", thread, args={"name": name})
+
+
+def complete(event: FunctionEvent, at: Callable[[int], float]) -> dict[str, Any]:
+    """An event with its start and duration."""
+    told = {
+        "Module": event.module, "Call stack": "\n".join(event.stack),
+        "Input Dims": event.input_shapes, "FLOPs": event.flops, "Bytes": event.cpu_memory_usage,
+    }  # fmt: skip
+    ts, args = at(event.begin), {name: value for name, value in told.items() if value}
+    category = CATEGORIES.get(event.kind, "cpu_op")
+    return record("X", event.name, event.thread, cat=category, ts=ts, dur=at(event.end) - ts, args=args)
+
+
+def arrows(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
+    """An arrow from each op to its derivative."""
+    forward = {event.birth: event for event in events if event.birth > 0}
+    for number, event in enumerate(events):
+        origin = forward.get(-event.birth)
+        for ph, end in (("s", origin), ("f", event)) if origin is not None else ():
+            yield record(ph, "fwdbwd", end.thread, cat="fwdbwd", id=number, ts=at(end.begin), bp="e")
+
+
+def transfers(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
+    """The start and the end of each transfer; a viewer draws overlapping ones in separate rows."""
+    for number, event in enumerate(events):
+        for ph, ns in (("b", event.begin), ("e", event.end)):
+            yield record(ph, event.name, event.thread, cat="transfer", id=number, ts=at(ns))
+
+
+def counters(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
+    """The bytes alive at each change, of arrays allocated while the profiler was open."""
+    nbytes = 0
+    for change in sorted((event for event in events if event.kind == "memory"), key=lambda event: event.begin):
+        nbytes += change.cpu_memory_usage
+        yield record("C", "memory", 0, ts=at(change.begin), args={"bytes": nbytes})

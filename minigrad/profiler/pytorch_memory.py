@@ -106,7 +106,9 @@ class TorchLedger(Ledger):
         name = func._schema.name.rpartition("::")[2]
         self.enter_phase()
         is_derivative = self.phase == "backward" and not is_again
-        about = self.find_forward_op() if is_derivative else self.about_now(name)
+        about = self.about_now(name)
+        if is_derivative:  # of the op that ran at this number in forward
+            about = self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
         self.abouts.setdefault(number, about)
         self.enter_operands(tensors_in(given), about)
         fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
@@ -167,10 +169,6 @@ class TorchLedger(Ledger):
         self.note(f"{name} has moved the parameters", About(name, "", place(LIBRARY)))
 
     # -- modules and their tensors ----------------------------------------------------------------------
-
-    def find_forward_op(self) -> About:
-        """The op whose derivative is running, and where it ran in forward."""
-        return self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
 
     def about_now(self, op: str) -> About:
         return About(op, self.calls[-1][1] if self.calls else "", place(LIBRARY))

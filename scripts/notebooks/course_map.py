@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from minigrad.course import road
+from minigrad.course.lessons import ROAD_SIGN, is_on_road
 from notebooks import needs
 from notebooks.source import BuildError
 
@@ -65,7 +65,7 @@ def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
 
 def head(lessons: Notebooks) -> str:
     """The text above the first table, with how long the road is."""
-    on_road = [nb for name, nb in lessons.items() if road.is_on_road(name)]
+    on_road = [nb for name, nb in lessons.items() if is_on_road(name)]
     hours = sum(nb.metadata.minigrad["minutes"] for nb in on_road) / 60
     return HEAD.replace("NINE", str(len(on_road))).replace("HOURS", f"{hours:.1f}")
 
@@ -78,7 +78,7 @@ def row(name: str, facts: dict, before: needs.Needs, solutions: Notebooks) -> st
     ]
     return line(
         f"[{name.partition('_')[0]} {facts['title']}]({name}.ipynb)",
-        road.SIGN if road.is_on_road(name) else "",
+        ROAD_SIGN if is_on_road(name) else "",
         needs.in_words(before, name),
         str(facts["minutes"]),
         "; ".join(facts["objectives"]),

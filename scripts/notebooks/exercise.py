@@ -39,10 +39,10 @@ from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
 from minigrad.course.exercise import SLIPS, alike, all_exercises, common_message
+from minigrad.course.feedback import run, source_of
 from minigrad.course.graph_comparison import PACK
 from minigrad.course.probe import Outcome, observe
 from minigrad.course.referee import inner_probes, judge, parse_probes
-from minigrad.course.scoring import run, source_of
 from notebooks import folding
 from notebooks.source import BuildError
 

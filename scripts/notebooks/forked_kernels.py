@@ -40,8 +40,8 @@ NAME = "forked"
 IMPORTS = (
     *("ipykernel.kernelapp", "ipykernel.debugger", "IPython.core.completerlib", "IPython.extensions.storemagic"),
     *("debugpy.server.api", "sqlite3", "tornado.platform.asyncio", "PIL.Image", "matplotlib.pyplot"),
-    *("minigrad.course.prediction", "minigrad.course.scoring", "minigrad.course.standing", "minigrad.course.stopwatch"),
-    *("minigrad.nn", "minigrad.optim", "minigrad.course.widgets"),
+    *("minigrad.course.prediction", "minigrad.course.feedback", "minigrad.course.standing"),
+    *("minigrad.course.stopwatch", "minigrad.nn", "minigrad.optim", "minigrad.course.widgets"),
 )
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from nbformat import NotebookNode
 
-from minigrad.course import road
+from minigrad.course.lessons import is_on_road
 from minigrad.course.widgets import HOMES
 from notebooks import folding
 from notebooks.exercise import ASIDE
@@ -94,7 +94,7 @@ def report(lessons: dict[str, NotebookNode], solutions: dict[str, NotebookNode])
     counted = {name: nb for name, nb in lessons.items() if int(name[:2]) < REFERENCE}
     rows = [*counted.items(), *solutions.items()]
     lines = [f"{minutes_of(nb):5.1f}  stated {nb.metadata.minigrad['minutes']:3}  {name}" for name, nb in rows]
-    on_road = {name: nb for name, nb in counted.items() if road.is_on_road(name)}
+    on_road = {name: nb for name, nb in counted.items() if is_on_road(name)}
     theirs = [nb for nb in solutions.values() if nb.metadata.minigrad["lesson"] in on_road]
     sums = (
         ("the lessons", counted.values()),

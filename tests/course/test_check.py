@@ -12,8 +12,8 @@ import pytest
 
 from minigrad.course import exercise, feedback
 from minigrad.course.attempts import FILE, KEYS
-from minigrad.course.cell_errors import record_cell
 from minigrad.course.exercise import Part, Verdict, check_answer, part_of
+from minigrad.course.notebook_state import record_cell
 from minigrad.course.probe import observe
 from minigrad.course.referee import parse_probes
 from tests.support.python_calls import count_calls

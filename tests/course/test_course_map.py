@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 
-from minigrad.course import exercise, quiz, road
-from minigrad.course.lessons import shipped_names
+from minigrad.course import exercise, quiz
+from minigrad.course.lessons import ROAD, shipped_names
 from tests.support.root import ROOT
 from tests.support.table import table
 
@@ -132,9 +132,9 @@ def test_the_map_names_every_lesson_exercise_concept_and_misconception():
 def test_the_map_marks_the_road_and_says_how_long_it_takes():
     text = course_map.course_map(sources("lessons"), sources("solutions"), CONCEPTS)
     marked = re.findall(r"^\| \[(\d\d) [^|]+\| road \|", text, re.MULTILINE)
-    minutes = [nb.metadata.minigrad["minutes"] for name, nb in sources("lessons").items() if name[:2] in road.ROAD]
+    minutes = [nb.metadata.minigrad["minutes"] for name, nb in sources("lessons").items() if name[:2] in ROAD]
 
-    assert marked == list(road.ROAD)
+    assert marked == list(ROAD)
     assert f"**road**: 9 lessons for a short course, in {sum(minutes) / 60:.1f} hours" in text
 
 

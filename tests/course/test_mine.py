@@ -117,7 +117,7 @@ ENDLESS = "while True:\n    pass"
 
 @pytest.mark.parametrize("source", [WRONG, RENAMED, RAISES, ENDLESS, "def multiply(a, b"])
 def test_an_answer_that_has_changed_since_is_judged_again(folder, capsys, monkeypatch, source):
-    monkeypatch.setattr("minigrad.course.scoring.CELL_SECONDS", 0.5)
+    monkeypatch.setattr("minigrad.course.feedback.CELL_SECONDS", 0.5)
     folder.edit("01", "product", source)
 
     value = mine("01", "Value")
@@ -136,7 +136,7 @@ def test_a_notebook_that_cannot_be_read_breaks_nothing(folder, capsys, text):
 
 
 def test_a_cell_that_never_ends_costs_a_limited_time(folder, capsys, monkeypatch):
-    monkeypatch.setattr("minigrad.course.scoring.CELL_SECONDS", 0.3)
+    monkeypatch.setattr("minigrad.course.feedback.CELL_SECONDS", 0.3)
     monkeypatch.setattr(module, "LOAD_SECONDS", 0.2)
     folder.edit("22", "ring_on_paper", ENDLESS)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.course import rescue
+from minigrad.course import lessons
 from tests.support.miniature_checkout import FIRST, GRAPH, Checkout, sources, write_notebook
 
 pytestmark = pytest.mark.share(3)
@@ -125,14 +125,14 @@ def test_a_notebook_of_the_learners_own_comes_back_too(checkout):
 
 
 def test_a_save_that_lives_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(rescue, "shipped_names", lambda: [FIRST])
+    monkeypatch.setattr(lessons, "shipped_names", lambda: [FIRST])
     path = tmp_path / FIRST
     write_notebook(tmp_path / COPY, ("older",), output="")
     path.write_bytes(b"")
     writer = threading.Timer(0.2, write_notebook, (path, ("newer",), ""))
     writer.start()
 
-    assert rescue.rescue(tmp_path) == []
+    assert lessons.rescue(tmp_path) == []
     writer.join()
     assert sources(path) == ["newer"]
 

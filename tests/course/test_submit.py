@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from minigrad.course import CourseError, cli, extras, lab, lessons, standing
+from minigrad.course import CourseError, cli, doctor, lab, lessons, standing
 from minigrad.course.attempts import FILE, Attempts
 from tests.support.root import ROOT
 
@@ -93,36 +93,36 @@ def test_the_course_opens_where_you_left_off(home):
 @pytest.fixture
 def declared(monkeypatch):
     """The extras that the package declares, whatever is installed here."""
-    monkeypatch.setattr(extras, "declared_extras", lambda: ["mpi", "onnx"])
+    monkeypatch.setattr(doctor, "declared_extras", lambda: ["mpi", "onnx"])
 
 
 def test_in_the_environment_of_start_py_start_py_installs(declared, monkeypatch):
-    monkeypatch.setattr(extras.sys, "prefix", str(ROOT / ".venv"))
+    monkeypatch.setattr(doctor.sys, "prefix", str(ROOT / ".venv"))
 
-    assert extras.command(["mpi"]) == [sys.executable, str(ROOT / "start.py"), "add", "mpi"]
+    assert doctor.install_command(["mpi"]) == [sys.executable, str(ROOT / "start.py"), "add", "mpi"]
 
 
 def test_elsewhere_it_is_uv_or_pip_for_the_python_that_runs(declared, monkeypatch):
     wanted = f"{ROOT}[mpi,onnx]"
-    monkeypatch.setattr(extras.shutil, "which", lambda name, path=None: "/bin/uv" if path is None else None)
+    monkeypatch.setattr(doctor.shutil, "which", lambda name, path=None: "/bin/uv" if path is None else None)
     by_uv = ["/bin/uv", "pip", "install", "--python", sys.executable]
-    assert extras.command(["mpi", "onnx"]) == [*by_uv, "--editable", wanted]
-    monkeypatch.setattr(extras.shutil, "which", lambda name, path=None: None)
-    monkeypatch.setattr(extras, "find_spec", lambda name: True)
-    monkeypatch.setattr(extras, "checkout", lambda: None)
-    assert extras.command(["mpi"]) == [sys.executable, "-m", "pip", "install", "minigrad-course[mpi]"]
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert doctor.install_command(["mpi", "onnx"]) == [*by_uv, "--editable", wanted]
+    monkeypatch.setattr(doctor.shutil, "which", lambda name, path=None: None)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: True)
+    monkeypatch.setattr(doctor, "checkout", lambda: None)
+    assert doctor.install_command(["mpi"]) == [sys.executable, "-m", "pip", "install", "minigrad-course[mpi]"]
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     with pytest.raises(CourseError, match="has neither pip nor uv: run `"):
-        extras.command(["mpi"])
+        doctor.install_command(["mpi"])
 
 
 def test_an_unknown_extra_is_refused_with_the_choice(declared):
     with pytest.raises(CourseError, match="there is no extra 'gpu': choose from mpi, onnx"):
-        extras.command(["gpu"])
+        doctor.install_command(["gpu"])
 
 
 def test_add_runs_the_command_and_says_what_then(monkeypatch, capsys):
-    monkeypatch.setattr(extras, "command", lambda names: [sys.executable, "-c", f"raise SystemExit({len(names) - 1})"])
+    monkeypatch.setattr(doctor, "install_command", lambda x: [sys.executable, "-c", f"raise SystemExit({len(x) - 1})"])
 
     assert cli.main(["add", "mpi"]) == 0
     assert capsys.readouterr().out == "Installed: mpi. Restart the kernels of open notebooks.\n"

@@ -19,7 +19,7 @@ from minigrad.engine.core.modes import Mode, current
 from minigrad.graph.backends.simulated_gpu import counting
 from minigrad.graph.compiler.blame import trap_nan
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
-from minigrad.profiler.programs import time_steps
+from minigrad.profiler.log import time_steps
 from tests.support.table import table
 
 
@@ -59,7 +59,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in ("log", "programs", "profiling"):
+    for module in ("log", "profiling"):
         monkeypatch.setattr(f"minigrad.profiler.{module}.clock", clock)
     return clock
 

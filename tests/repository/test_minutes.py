@@ -7,7 +7,7 @@ import sys
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
-from minigrad.course import road
+from minigrad.course.lessons import ROAD, is_on_road
 from tests.support.root import ROOT
 from tests.support.table import table
 
@@ -106,7 +106,7 @@ def test_the_report_sums_the_course_and_the_road():
 
 
 def test_the_road_is_nine_lessons_of_this_course():
-    names = [path.stem for path in (ROOT / "lessons" / "source").glob("[0-9]*.py") if road.is_on_road(path.stem)]
+    names = [path.stem for path in (ROOT / "lessons" / "source").glob("[0-9]*.py") if is_on_road(path.stem)]
 
-    assert sorted(name[:2] for name in names) == sorted(road.ROAD)
+    assert sorted(name[:2] for name in names) == sorted(ROAD)
     assert len(names) == 9

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 
 SERVER, TOKEN = "MINIGRAD_AUDIENCE", "MINIGRAD_AUDIENCE_TOKEN"  # environment variables of the kernels
 NEEDS = "segno", "starlette", "uvicorn", "httptools"
@@ -45,7 +45,7 @@ def start_room(folder: Path) -> dict[str, str]:
 
 
 def send_event(**event: Any) -> None:
-    """Send an event of room.py to the server, if there is an audience. Prints a warning if that fails."""
+    """Send an event of a Room to the server, if there is an audience. Prints a warning if that fails."""
     if SERVER not in os.environ:
         return
     try:

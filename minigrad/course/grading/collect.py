@@ -78,22 +78,15 @@ class Upload:
     besides: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    @property
-    def where(self) -> str:
-        return str(self.path)
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        return self.path.parts[:-1] if self.kind == "file" else self.path.parts
+    where = property(lambda self: str(self.path))
+    folders = property(lambda self: self.path.parts[:-1] if self.kind == "file" else self.path.parts)
 
     @property
     def may_be(self) -> bool:
         """Whether it is or may hold a notebook. Zips and folders are listed only if they could not be opened."""
         return self.kind != "file" or self.path.name.lower().endswith(NOTEBOOKS)
 
-    @property
-    def is_notebook(self) -> bool:
-        return self.may_be and self.kind != "none" and not any(map(is_hidden, self.folders))
+    is_notebook = property(lambda self: self.may_be and self.kind != "none" and not any(map(is_hidden, self.folders)))
 
     @property
     def age(self) -> tuple[str, int, str, str]:

@@ -14,31 +14,33 @@ import csv
 import signal
 import sys
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
+from io import BytesIO
+from pathlib import Path, PurePosixPath
 from typing import Any
+from zipfile import ZipFile
 
 from tqdm import tqdm
 
-from minigrad.course import journal, lessons
+from minigrad.course import CommandInterrupt, CourseError, journal, lessons
 from minigrad.course.attempts import add_broken
-from minigrad.course.errors import CommandInterrupt, CourseError
 from minigrad.course.exercise import load_exercise
 
 from . import gradebook
 from .batch import Batch, Course, Result, label, write
-from .collect import NothingFound, Upload, shorten_list
-from .giving import give, isolate_failure
+from .collect import MOODLE, NothingFound, Upload, read_in_folder, shorten_list
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .sandbox import Cluster, Limits, NoSandbox, exposed_folder, find_sandbox
-from .submission import Submission, load_release, read
+from .submission import LARGEST, Submission, Unreadable, load_release, read
 from .tables import blank_missing_points, tables
 
 LOCK = ".grading.lock"
+LONGEST_NAME = 255  # bytes of a folder's name on a disk; a name in a zip may be longer
+OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # of each submission; nbgrader needs them to release feedback
 
 
 def grade(
@@ -168,6 +170,52 @@ def read_submission(handed: Upload) -> Submission | None:
         return read(handed.data())
     except Exception:  # reported already
         return None
+
+
+def give(place: Path, out: Path, results: Sequence[Result]) -> None:
+    """Copy the written pages into Moodle's and nbgrader's layouts, for submissions whose paths match these systems."""
+    pages = [(result, page) for result in results if (page := out / "feedback" / f"{label(result)}.html").exists()]
+    for_moodle = defaultdict(list)
+    for result, page in pages:
+        with isolate_failure(result):
+            for_nbgrader(place, out, result, page)
+            for folder in PurePosixPath(result["where"]).parts[:-1]:
+                if MOODLE.fullmatch(folder) and len(folder.encode("utf-8", "backslashreplace")) <= LONGEST_NAME:
+                    for_moodle[result["exercise"] or "unreadable"].append((folder, page))
+    for exercise, mine in for_moodle.items():
+        lessons.write(
+            out / f"moodle_{exercise}.zip", zip_of({f"{folder}/{exercise}.html": page for folder, page in mine})
+        )
+
+
+@contextmanager
+def isolate_failure(result: Result) -> Iterator[None]:
+    """A block for one submission. Its exceptions become a warning, except OSError, such as a full disk."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
+
+
+def zip_of(files: dict[str, Path]) -> bytes:
+    whole = BytesIO()
+    with ZipFile(whole, "w") as packed:
+        for name, file in files.items():
+            packed.write(file, name.encode("utf-8", "backslashreplace").decode())
+    return whole.getvalue()
+
+
+def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
+    """Write the feedback page into STUDENT/EXERCISE/, next to the files that nbgrader put into the submission."""
+    inner = PurePosixPath(result["where"]).parent
+    files = {}
+    for name in OF_NBGRADER if len(inner.parts) == 2 else ():
+        with suppress(OSError, Unreadable):  # a path in a zip may be too long for the disk
+            files[name] = read_in_folder(place, inner / name, LARGEST)
+    for name, data in {f"{inner.name}.html": page.read_bytes(), **files}.items() if files else ():
+        lessons.write(out / "feedback" / inner / name, data)
 
 
 def summary(results: Sequence[Result], out: Path) -> str:

@@ -1,7 +1,7 @@
 """Run submissions without access to files, network or other processes, and with little memory, time and disk.
 
 On Linux, bubblewrap makes the sandbox: it can read the system's libraries and this Python, write to three small folders
-in memory, and has no network, no other processes and no course answers. It also has its own user id (users.py), filter
+in memory, and has no network, no other processes and no course answers. It also has its own user id, filter
 of system calls (seccomp.py) and control group (cgroup.py). Elsewhere a container engine does this. Without either,
 nothing is graded unless the user passes `unsafe`: then only time is limited. A cluster has sandboxes on many machines.
 
@@ -31,9 +31,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
+from minigrad.course.journal import try_lock
 
-from . import cgroup, seccomp, users
+from . import cgroup, seccomp
 from .cgroup import Limits as Limits
 from .watch import HOME, IN_MEMORY, answer, first_inside, kill, stop
 
@@ -45,6 +46,8 @@ IMAGE = "minigrad-grading"
 # The capabilities that root keeps until setpriv has changed the user and dropped all other capabilities for good.
 RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
 STRANGER = ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+FOLDERS = (Path("/run/minigrad"), Path("/tmp/minigrad-users"))  # the second is used where the first is read-only
+IDS = range(60_706, 61_184)  # systemd leaves these free: https://systemd.io/UIDS-GIDS
 PATIENCE = 30  # seconds for a command on this machine, such as to kill a container
 ENVIRONMENT = {
     "HOME": HOME, "LANG": "C.UTF-8", "MPLBACKEND": "agg", "MPLCONFIGDIR": HOME, "OMP_NUM_THREADS": "1",
@@ -96,7 +99,7 @@ class Sandbox:
     def run(self, job: dict[str, Any]) -> Reply:
         """Run a job. Returns its reply, after everything in the sandbox has been removed."""
         places, first = cgroup.places() if self.kind == "bubblewrap" else {}, None
-        with (users.lock_user_id() as user, cgroup.make_group(places, self.limits) as group, seccomp.file() as rules,
+        with (lock_user_id() as user, cgroup.make_group(places, self.limits) as group, seccomp.file() as rules,
               tempfile.TemporaryFile() as asked):  # fmt: skip
             command, start = group.wrap_command(COMMANDS[self.kind](self.limits, user, rules)), time.monotonic()
             asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
@@ -155,7 +158,7 @@ def no_bubblewrap() -> str:
     programs = [name for name in ("bwrap", "prlimit", "setpriv") if shutil.which(name) is None]
     if programs:
         return f"bubblewrap needs {' and '.join(programs)}, which {'is' if len(programs) == 1 else 'are'} not installed"
-    with users.lock_user_id() as user, seccomp.file() as rules:
+    with lock_user_id() as user, seccomp.file() as rules:
         command = bubblewrap(Limits(), user, rules, ["/bin/true"])
         tried = subprocess.run(
             command, check=False, capture_output=True, text=True, timeout=20, env=ENVIRONMENT, pass_fds=[rules]
@@ -177,6 +180,35 @@ def no_container() -> str:
 
 def engine() -> str | None:
     return shutil.which("podman") or shutil.which("docker")
+
+
+@contextlib.contextmanager
+def lock_user_id() -> Iterator[int]:
+    """Reserve a user id for one sandbox, by locking a file that only root can write to. Raises OSError if none is left.
+
+    The kernel limits processes by user id. So graders in parallel, their threads and the workers of a cluster never
+    share an id. The lock ends with its process.
+    """
+    if not sys.platform.startswith("linux") or os.geteuid():
+        yield IDS[0]  # only root can change its user
+        return
+    folder = lock_folder()
+    for user in IDS:
+        with (folder / str(user)).open("ab") as file:
+            if try_lock(file):
+                yield user
+                return
+    raise OSError(f"{len(IDS)} submissions already run on this machine: use fewer --workers")
+
+
+def lock_folder() -> Path:
+    """A folder in which only root can hold a lock. Raises OSError if there is none."""
+    for folder in FOLDERS:
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if folder.lstat().st_uid == 0 and os.access(folder, os.W_OK):
+                return folder
+    raise OSError(f"no user ids can be locked: root can make neither {' nor '.join(map(str, FOLDERS))}")
 
 
 # -- the commands -----------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from ...draw.words import number, took
 from ...engine.ops import Attention, AttentionWeights
-from ...profiler.costs import Estimate
-from ...profiler.costs_table import module_of
+from ...profiler.costs import Estimate, module_of
 from ..algorithms import ALL_REDUCE
 from .formulas import above_zero, all_gather, all_reduce, reduce_scatter, zero_bytes
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from ...engine.core.node import Place
 from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
-from ..nested import NamedGraph, NamedOp, OpEntries, bytes_of
-from ..subgraphs import WORDS
+from ..nested import WORDS, NamedGraph, NamedOp, OpEntries, bytes_of
 from ..words import shorten
 
 HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # the first line of a computation

@@ -24,8 +24,7 @@ from ...engine.core.node import Place
 from ..listing import LONGEST, Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..names import names_in, variables_of
-from ..nested import NamedGraph, NamedOp, OpEntries
-from ..subgraphs import WORDS
+from ..nested import WORDS, NamedGraph, NamedOp, OpEntries
 from ..tensors import format_array
 from . import refuse_missing_arguments
 from .hlo import ITEM, give_name

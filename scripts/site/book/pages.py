@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from book import glossary, play
-from minigrad.course import road
+from minigrad.course.lessons import ROAD_SIGN, is_on_road
 
 ROOT = Path(__file__).resolve().parents[3]
 LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
@@ -42,7 +42,7 @@ def pages(widget: str) -> dict[str, str]:
         "More": MORE,
     }
     index = (Path(__file__).with_name("text") / "index.md").read_text("utf-8")
-    on_road = f"{hours([path for path in LESSONS if road.is_on_road(path.stem)]):.1f}"
+    on_road = f"{hours([path for path in LESSONS if is_on_road(path.stem)]):.1f}"
     return made | {
         "index": index.replace("PLAY", play.of_first_page())
         .replace("WIDGET", widget)
@@ -59,8 +59,8 @@ def part_of(lesson: Path) -> str:
 def entry(lesson: Path) -> str:
     """A lesson in the list of pages, marked if it is on the road."""
     page = f"lessons/{lesson.stem}"
-    title = f"{lesson.stem[:2]} {facts(lesson)['title']} ({road.SIGN})"
-    return f"{title} <{page}>" if road.is_on_road(lesson.stem) else page
+    title = f"{lesson.stem[:2]} {facts(lesson)['title']} ({ROAD_SIGN})"
+    return f"{title} <{page}>" if is_on_road(lesson.stem) else page
 
 
 def facts(lesson: Path) -> dict[str, Any]:

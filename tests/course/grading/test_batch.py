@@ -15,7 +15,7 @@ from minigrad.course import exercise, referee
 from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
-from minigrad.course.grading import alike, command, gradebook, pages, tables
+from minigrad.course.grading import command, gradebook, pages, tables
 from minigrad.course.grading.batch import Batch, Course
 from minigrad.course.grading.collect import submissions
 from minigrad.course.grading.submission import read
@@ -328,18 +328,18 @@ LONG = "\n".join(f"def f{i}(a, b):\n    c = a * {i} + b\n    return [c, a - b, {
 def test_answers_are_alike_whatever_names_they_have():
     other = LONG.replace("a", "x").replace("f", "g").replace("retxrn", "return").replace("deg", "def")
     sources = {"ada": LONG, "bob": other + "  # mine", "eve": "\n".join(f"x{i} = sum(range({i}))" for i in range(40))}
-    ((who, share),) = alike.groups(sources)
+    ((who, share),) = pages.groups(sources)
     assert who == {"ada", "bob"}
     assert share > 0.9
 
 
 def test_who_is_alike_over_another_is_of_the_group(monkeypatch):
-    monkeypatch.setattr(alike, "fingerprint", lambda source: {*range(int(source), int(source) + 20)})
-    assert alike.groups({"kim": "40", "ada": "0", "eve": "2", "bob": "1"}) == [({"ada", "bob", "eve"}, 19 / 21)]
+    monkeypatch.setattr(pages, "fingerprint", lambda source: {*range(int(source), int(source) + 20)})
+    assert pages.groups({"kim": "40", "ada": "0", "eve": "2", "bob": "1"}) == [({"ada", "bob", "eve"}, 19 / 21)]
 
 
 def test_short_answers_and_what_is_no_python_are_like_nothing():
-    assert alike.groups({"ada": "x = 1", "bob": "x = 1", "eve": "def (" * 100, "kim": "def (" * 100}) == []
+    assert pages.groups({"ada": "x = 1", "bob": "x = 1", "eve": "def (" * 100, "kim": "def (" * 100}) == []
 
 
 # -- the command --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from minigrad.course.errors import CourseError
+from minigrad.course import CourseError
 from minigrad.course.grading import cgroup
 from minigrad.course.grading.batch import Batch, Course
 from minigrad.course.grading.sandbox import Cluster

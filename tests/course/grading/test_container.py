@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from minigrad.course.grading import inside, sandbox, users
+from minigrad.course.grading import inside, sandbox
 from minigrad.course.grading.grade import grade, task
 from tests.course.grading.cases import CASES, NAME, ROOT
 
@@ -53,7 +53,7 @@ def test_a_submission_goes_through_the_engine(engine):
     name, user = sorted({*run[1:-1]} - RULES)
     assert {*run[1:-1]} > RULES
     assert name.startswith("--name=minigrad-grading-")
-    assert int(user.removeprefix("--user=")) in users.IDS
+    assert int(user.removeprefix("--user=")) in sandbox.IDS
     assert kill == ["kill", name.removeprefix("--name=")]
 
 

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from minigrad.course.grading import batch, collect, command, giving, submission
+from minigrad.course.grading import batch, collect, command, submission
 from minigrad.course.grading.collect import submissions
 from minigrad.course.grading.submission import Unreadable, read
 from tests.course.grading.cases import NAME
@@ -35,7 +35,7 @@ STAGES = {
     "to look for several students": (collect, "several_students"), "to choose the newest": (collect, "newest"),
     "to tell which exercise it answers": (batch.Course, "exercise_of"), "to read it": (batch, "digest_of"),
     "to grade it": (batch, "grade"), "to cut its texts": (batch, "sanitize"), "to read it again": (command, "read"),
-    "to write its page": (command, "feedback"), "to give it back": (giving, "for_nbgrader"),
+    "to write its page": (command, "feedback"), "to give it back": (command, "for_nbgrader"),
 }  # fmt: skip
 
 

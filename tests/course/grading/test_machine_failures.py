@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 
-from minigrad.course.grading import alike, command, gradebook
+from minigrad.course.grading import command, gradebook, pages
 from minigrad.course.grading.batch import Batch, Course
 from minigrad.course.grading.collect import submissions
 from minigrad.course.grading.sandbox import Reply
@@ -199,7 +199,7 @@ def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobod
 
 
 @pytest.mark.parametrize(("where", "name"), [
-    (command, "feedback"), (command, "read"), (alike, "tokens"), (command, "label"),
+    (command, "feedback"), (command, "read"), (pages, "tokens"), (command, "label"),
 ])  # fmt: skip
 def test_whatever_one_submission_raises_wherever_the_class_has_its_scores(where, name, tmp_path, rightly, monkeypatch):
     """On Python 3.13 a lone surrogate ended the run in the search for similar answers."""

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.course.grading import cgroup, users, watch
+from minigrad.course.grading import cgroup, watch
+from minigrad.course.grading import sandbox as sandboxes
 from minigrad.course.grading.grade import grade, task
 from minigrad.course.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compile_program
 from minigrad.course.referee import parse_probes
@@ -111,7 +112,7 @@ def test_it_has_no_rights_and_can_get_none(inside):
     assert rights[:2] == ["0" * 16] * 2
     if os.geteuid() == 0:
         assert rights[2:] == ["0" * 16, "1"]
-        assert inside("import os", "os.getuid()") in users.IDS
+        assert inside("import os", "os.getuid()") in sandboxes.IDS
 
 
 def test_what_it_writes_is_small_and_is_nowhere_else(inside, tmp_path):
@@ -270,18 +271,18 @@ def test_nothing_of_it_is_left_when_it_has_answered(sandbox, monkeypatch, groupe
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
 def test_no_two_sandboxes_of_this_machine_have_one_user_id():
     program = (
-        "import time\nfrom minigrad.course.grading import users\n"
-        "with users.lock_user_id() as user: print(user, flush=True); time.sleep(60)"
+        "import time\nfrom minigrad.course.grading.sandbox import lock_user_id\n"
+        "with lock_user_id() as user: print(user, flush=True); time.sleep(60)"
     )
     others = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     taken = [int(other.stdout.readline()) for other in others]
-    with users.lock_user_id() as one, users.lock_user_id() as two:
+    with sandboxes.lock_user_id() as one, sandboxes.lock_user_id() as two:
         assert len({one, two, *taken}) == 4
     for other in others:
         other.kill()
         other.communicate()
     with contextlib.ExitStack() as held:
-        again = [held.enter_context(users.lock_user_id()) for _ in range(40)]
+        again = [held.enter_context(sandboxes.lock_user_id()) for _ in range(40)]
         assert {*taken} <= {*again}  # who was killed holds none
 
 
@@ -291,11 +292,11 @@ def test_user_ids_are_locked_where_nobody_else_can(tmp_path, monkeypatch):
     os.chown(tmp_path / "taken", 12345, 12345)
     (tmp_path / "file").touch()
     places = [tmp_path / "file" / "none", tmp_path / "taken", tmp_path / "own"]
-    monkeypatch.setattr(users, "FOLDERS", places)
-    with users.lock_user_id() as user:
+    monkeypatch.setattr(sandboxes, "FOLDERS", places)
+    with sandboxes.lock_user_id() as user:
         assert [*(tmp_path / "own").iterdir()] == [tmp_path / "own" / str(user)]
-    monkeypatch.setattr(users, "FOLDERS", places[:2])
-    with pytest.raises(OSError, match="no user ids can be locked"), users.lock_user_id():
+    monkeypatch.setattr(sandboxes, "FOLDERS", places[:2])
+    with pytest.raises(OSError, match="no user ids can be locked"), sandboxes.lock_user_id():
         pass
 
 

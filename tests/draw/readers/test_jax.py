@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import GraphView
-from minigrad.draw import listing
+from minigrad.draw import nested
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: python -m pip install jax==0.10.2 adds these tests")
 jnp, lax = jax.numpy, jax.lax
@@ -228,7 +228,7 @@ def test_results_that_are_arguments_or_numbers_and_arguments_that_are_not_read_a
 
 
 def test_what_has_no_graph_is_refused_with_advice(monkeypatch):
-    monkeypatch.setattr(listing, "MOST", 500)
+    monkeypatch.setattr(nested, "MOST", 500)
     doubled = jax.jit(lambda x: x + 1)
     for _ in range(9):
         doubled = jax.jit(lambda x, f=doubled: f(f(x)))
