@@ -19,9 +19,16 @@ from .collectives import scatter as scatter
 from .collectives import send as send
 from .data_parallel import DistributedDataParallel as DistributedDataParallel
 from .data_parallel import DistributedSampler as DistributedSampler
+from .data_parallel import SyncBatchNorm as SyncBatchNorm
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
+from .group import destroy_process_group as destroy_process_group
+from .group import get_rank as get_rank
+from .group import get_world_size as get_world_size
+from .group import init_process_group as init_process_group
+from .group import is_initialized as is_initialized
+from .group import new_group as new_group
 from .launcher import RankError as RankError
 from .launcher import launch as launch
 from .pipeline import Pipeline as Pipeline
@@ -37,7 +44,6 @@ from .schedules import schedule as schedule
 from .sharding import FullyShardedDataParallel as FullyShardedDataParallel
 from .sharding import ShardingStrategy as ShardingStrategy
 from .sharding import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
-from .sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 from .tensor_parallel import ColumnParallelLinear as ColumnParallelLinear
 from .tensor_parallel import RowParallelLinear as RowParallelLinear
 from .tensor_parallel import SequenceParallelNorm as SequenceParallelNorm
@@ -46,9 +52,3 @@ from .tensor_parallel import parallel_block as parallel_block
 from .tensor_parallel import part_of_state as part_of_state
 from .tensor_parallel import vocab_parallel_cross_entropy as vocab_parallel_cross_entropy
 from .tensor_parallel import whole_state as whole_state
-from .world import destroy_process_group as destroy_process_group
-from .world import get_rank as get_rank
-from .world import get_world_size as get_world_size
-from .world import init_process_group as init_process_group
-from .world import is_initialized as is_initialized
-from .world import new_group as new_group

@@ -25,8 +25,7 @@ from ..engine.core.modes import Watcher, current, watching
 from ..engine.core.node import place
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
-from .group import DistributedError, ProcessGroup, ReduceOp, Work
-from .world import resolve_group
+from .group import DistributedError, ProcessGroup, ReduceOp, Work, resolve_group
 
 
 def all_reduce(

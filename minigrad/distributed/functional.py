@@ -19,8 +19,7 @@ from ..engine.base.spec import Spec
 from ..engine.core.node import place
 from ..engine.ops.effect import Effect
 from .collectives import agree_on_call, member, refuse_reduction
-from .group import ProcessGroup, ReduceOp
-from .world import groups, resolve_group
+from .group import ProcessGroup, ReduceOp, groups, resolve_group
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,8 @@ from ..engine.tensor.tensor import Tensor
 from ..nn.container import Sequential
 from ..profiler.costs import estimate
 from .collectives import all_gather_into_tensor, irecv, isend
-from .group import DistributedError, ProcessGroup, Work
+from .group import DistributedError, ProcessGroup, Work, resolve_group
 from .schedules import Schedule, Task, schedule
-from .world import resolve_group
 
 HEAD = 1024  # bytes of the message that describes a stage's outputs, sent once in a run
 

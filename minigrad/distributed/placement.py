@@ -33,8 +33,7 @@ from ..graph.session import RunPlan
 from ..graph.session import Session as Alone
 from .collectives import count_call
 from .functional import Collective
-from .group import ProcessGroup, Work
-from .world import new_group, resolve_group
+from .group import ProcessGroup, Work, new_group, resolve_group
 
 under_way: dict[str, list[Work]] = {}  # group → its sends in the current run
 

@@ -44,8 +44,7 @@ from ..optim.groups import Group
 from ..optim.optimizer import Optimizer
 from . import collectives, functional
 from .data_parallel import make_alike
-from .group import DistributedError, ProcessGroup, ReduceOp
-from .world import resolve_group
+from .group import DistributedError, ProcessGroup, ReduceOp, resolve_group
 
 
 class ShardingStrategy(Enum):

@@ -25,8 +25,7 @@ from ..nn import functional
 from ..nn.functional.loss import reduce_loss
 from ..nn.tree import dotted_name
 from .functional import AllReduce, all_gather, all_reduce, broadcast, reduce_scatter
-from .group import ProcessGroup, ReduceOp
-from .world import groups, resolve_group
+from .group import ProcessGroup, ReduceOp, groups, resolve_group
 
 
 class CopyToParallel(AllReduce):
