@@ -1,8 +1,8 @@
 """Many processes, one model: collectives, and parallel training built on them, under PyTorch's names.
 
-group           the processes, groups of them, and the operations of a group on arrays; a single process; mpi has many
+group           operations of a group of processes on arrays; group has a single process, mpi many
 watch           shows every process the state of all others, so that a deadlock raises an error
-collectives     all_reduce and the other collectives, in place
+collectives     init_process_group, ranks, groups; all_reduce and the other collectives, in place
 functional      collectives as ops, with gradients
 algorithms      ring, tree, halving: the messages of one rank, round by round
 data_parallel   DistributedDataParallel: averages gradients in buckets, while backward runs; DistributedSampler;

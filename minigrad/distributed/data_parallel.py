@@ -34,7 +34,8 @@ from ..nn.functional.normalisation import scale_and_shift
 from ..nn.module import IncompatibleKeys, Module
 from ..nn.norm import BatchNormNd
 from . import collectives, functional
-from .group import DistributedError, ProcessGroup, ReduceOp, Work, get_rank, get_world_size, resolve_group
+from .collectives import get_rank, get_world_size, resolve_group
+from .group import DistributedError, ProcessGroup, ReduceOp, Work
 
 MEGABYTE = 1 << 20
 

@@ -18,8 +18,8 @@ from ..engine.base.errors import NoGradientError, ShapeError
 from ..engine.base.spec import Spec
 from ..engine.core.node import place
 from ..engine.ops.effect import Effect
-from .collectives import agree_on_call, member, refuse_reduction
-from .group import ProcessGroup, ReduceOp, groups, resolve_group
+from .collectives import agree_on_call, groups, member, refuse_reduction, resolve_group
+from .group import ProcessGroup, ReduceOp
 
 
 @dataclass(frozen=True)

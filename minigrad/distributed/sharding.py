@@ -43,8 +43,9 @@ from ..nn.utils import total_norm
 from ..optim.groups import Group
 from ..optim.optimizer import Optimizer
 from . import collectives, functional
+from .collectives import resolve_group
 from .data_parallel import make_alike
-from .group import DistributedError, ProcessGroup, ReduceOp, resolve_group
+from .group import DistributedError, ProcessGroup, ReduceOp
 
 
 class ShardingStrategy(Enum):

@@ -24,8 +24,9 @@ from ..engine.tensor.lift import operand
 from ..nn import functional
 from ..nn.functional.loss import reduce_loss
 from ..nn.tree import dotted_name
+from .collectives import groups, resolve_group
 from .functional import AllReduce, all_gather, all_reduce, broadcast, reduce_scatter
-from .group import ProcessGroup, ReduceOp, groups, resolve_group
+from .group import ProcessGroup, ReduceOp
 
 
 class CopyToParallel(AllReduce):

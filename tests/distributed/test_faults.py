@@ -11,7 +11,7 @@ from test_launch import run
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.distributed.group import groups
+from minigrad.distributed.collectives import groups
 from minigrad.distributed.watch import WAITING
 
 CALLS = {

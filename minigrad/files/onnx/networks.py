@@ -134,14 +134,10 @@ def spatial(x: Any) -> tuple[int, ...]:
     return tuple(range(2, x.ndim))
 
 
-@reads("GlobalLpPool")
-def global_lp_pool(x: Any, p: float = 2) -> Any:
-    return (x.abs() ** p).sum(spatial(x), keepdims=True) ** (1 / p)
-
-
 READINGS |= {
     "GlobalAveragePool": lambda x: x.mean(spatial(x), keepdims=True),
     "GlobalMaxPool": lambda x: x.amax(spatial(x), keepdims=True),
+    "GlobalLpPool": lambda x, p=2: (x.abs() ** p).sum(spatial(x), keepdims=True) ** (1 / p),
 }  # fmt: skip
 
 
@@ -413,16 +409,12 @@ def cubic(t: Any, a: float) -> Any:
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
 
-@reads("AffineGrid")
-def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
-    """Replaces the standard's function body, which drops the batch axis of a batch of one."""
-    return F.affine_grid(theta, numbers(size), bool(align_corners))
-
-
-@reads("GridSample")
-def grid_sample(x: Any, grid: Any, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros") -> Any:
-    names = {"linear": "bilinear", "cubic": "bicubic"}
-    return F.grid_sample(x, grid, names.get(mode, mode), padding_mode, bool(align_corners))
+SAMPLED = {"linear": "bilinear", "cubic": "bicubic"}
+READINGS |= {  # the standard's own body of AffineGrid drops the batch axis of a batch of one
+    "AffineGrid": lambda theta, size, align_corners=0: F.affine_grid(theta, numbers(size), bool(align_corners)),
+    "GridSample": lambda x, grid, align_corners=0, mode="linear", padding_mode="zeros": F.grid_sample(
+        x, grid, SAMPLED.get(mode, mode), padding_mode, bool(align_corners)),
+}  # fmt: skip
 
 
 # -- integers ---------------------------------------------------------------------------------------
@@ -468,11 +460,6 @@ def requantize(y: Any, a: Any, b: Any, scale: Any, zero: Any) -> Any:
     return quantize(y.astype(np.float32) * (a * b / scale), constant(1.0, np.float32), zero)
 
 
-@reads("QLinearMatMul")
-def qlinear_matmul(a: Any, sa: Any, za: Any, b: Any, sb: Any, zb: Any, sy: Any, zy: Any) -> Any:
-    return requantize(subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb), columns(sa), sb, sy, zy)
-
-
 @reads("QLinearConv")
 def qlinear_conv(
     x: Any, sx: Any, zx: Any, w: Any, sw: Any, zw: Any, sy: Any, zy: Any, b: Any = None, **options: Any
@@ -490,6 +477,12 @@ def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any)
     return conv(x, w, **options).astype(np.int32)
 
 
-READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: (
-    subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)
-)
+def matmul_integer(a: Any, b: Any, za: Any = None, zb: Any = None) -> Any:
+    return subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)
+
+
+READINGS |= {
+    "MatMulInteger": matmul_integer,
+    "QLinearMatMul": lambda a, sa, za, b, sb, zb, sy, zy: requantize(
+        matmul_integer(a, b, za, zb), columns(sa), sb, sy, zy),
+}  # fmt: skip
