@@ -30,10 +30,7 @@ class Collective(Effect):
 
     repeats = False  # find_failing_op() does not run it again: the other members would not take part
 
-    @property
-    def call(self) -> str:
-        """The call's name: all_reduce for AllReduce."""
-        return re.sub("(?<=[a-z])(?=[A-Z])", "_", self.kind).lower()
+    call = property(lambda self: re.sub("(?<=[a-z])(?=[A-Z])", "_", self.kind).lower(), doc="all_reduce for AllReduce")
 
     @property
     def members(self) -> ProcessGroup:

@@ -79,7 +79,9 @@ class ProcessGroup:
     def __init__(self, name: str, rank: int, ranks: tuple[int, ...]):
         self.name, self.rank, self.ranks = name, rank, ranks
 
-    size = property(lambda self: len(self.ranks), doc="The number of its members.")
+    @property
+    def size(self) -> int:
+        return len(self.ranks)
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
         """Return when all members have called this. Raises DistributedError, with each calling line, if `what` differs.

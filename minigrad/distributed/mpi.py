@@ -29,19 +29,7 @@ from ..engine.base.dtypes import bfloat16, float32
 from ..engine.base.errors import DTypeError
 from ..engine.core.modes import current
 from ..engine.core.node import place
-from .algorithms import (
-    ALL_REDUCE,
-    Recv,
-    Rounds,
-    Send,
-    doubling_all_gather,
-    halving_reduce_scatter,
-    parts,
-    ring_all_gather,
-    ring_reduce_scatter,
-    tree_broadcast,
-    tree_reduce,
-)
+from . import algorithms
 from .group import DistributedError, ProcessGroup, ReduceOp
 from .watch import LAUNCHED, TEXT, Board, fitting
 
@@ -296,26 +284,26 @@ class ReferenceGroup(MPIGroup):
         self.algorithm, self.posted = algorithm, group.comm.Dup()  # a communicator apart from the user's
         self.begun = 0
         halves = algorithm == "halving" and self.size & (self.size - 1) == 0
-        self.scattering = halving_reduce_scatter if halves else ring_reduce_scatter
-        self.gathering = doubling_all_gather if halves else ring_all_gather
+        self.scattering = algorithms.halving_reduce_scatter if halves else algorithms.ring_reduce_scatter
+        self.gathering = algorithms.doubling_all_gather if halves else algorithms.ring_all_gather
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        return self.run(ALL_REDUCE[self.algorithm](self.rank, self.size, x.size), x, op)
+        return self.run(algorithms.ALL_REDUCE[self.algorithm](self.rank, self.size, x.size), x, op)
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
         held = x if self.rank == root else x.copy()
-        return self.run(tree_reduce(self.rank, self.size, x.size, root), held, op)
+        return self.run(algorithms.tree_reduce(self.rank, self.size, x.size, root), held, op)
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
-        return self.run(tree_broadcast(self.rank, self.size, x.size, root), x)
+        return self.run(algorithms.tree_broadcast(self.rank, self.size, x.size, root), x)
 
     def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
-        y.reshape(-1)[parts(y.size, self.size, self.rank)] = x.reshape(-1)
+        y.reshape(-1)[algorithms.parts(y.size, self.size, self.rank)] = x.reshape(-1)
         return self.run(self.gathering(self.rank, self.size, y.size), y)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         held = x.reshape(-1).copy()
-        mine = held[parts(x.size, self.size, self.rank)]
+        mine = held[algorithms.parts(x.size, self.size, self.rank)]
         return copy_when_done(self.run(self.scattering(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str], *more: Any) -> None:
@@ -326,7 +314,7 @@ class ReferenceGroup(MPIGroup):
         vars(moved_and_done)["needs"] = getattr(is_done, "needs", ())  # the rank at a message's other end
         super().until(moved_and_done, what, *more)
 
-    def run(self, rounds: Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
+    def run(self, rounds: algorithms.Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
         """Start this rank's rounds; each begins when the previous round has ended. Returns a test for completion."""
         self.begun += 1  # the transfer's tag: the same in all members, as all begin transfers in one order
         steps = self.steps(rounds, x.reshape(-1), REDUCE[op][1], self.begun % 2**15)
@@ -339,14 +327,14 @@ class ReferenceGroup(MPIGroup):
 
         return is_done
 
-    def steps(self, rounds: Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
+    def steps(self, rounds: algorithms.Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
         """A generator that runs the rounds; yields False while a message is pending."""
         heard = [watcher.on_send for watcher in current.mode.watchers if hasattr(watcher, "on_send")]
         for said in rounds:
-            arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, Recv)]
+            arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, algorithms.Recv)]
             under_way = [self.posted.Irecv(wire_view(came), m.source, tag) for m, came in arrived]
             for m in said:
-                if isinstance(m, Send):
+                if isinstance(m, algorithms.Send):
                     under_way.append(self.posted.Isend(wire_view(x[m.part]), m.to, tag))
                     for tell in heard:
                         tell(m.to, x[m.part].nbytes)

@@ -134,10 +134,14 @@ def spatial(x: Any) -> tuple[int, ...]:
     return tuple(range(2, x.ndim))
 
 
+@reads("GlobalLpPool")
+def global_lp_pool(x: Any, p: float = 2) -> Any:
+    return (x.abs() ** p).sum(spatial(x), keepdims=True) ** (1 / p)
+
+
 READINGS |= {
     "GlobalAveragePool": lambda x: x.mean(spatial(x), keepdims=True),
     "GlobalMaxPool": lambda x: x.amax(spatial(x), keepdims=True),
-    "GlobalLpPool": lambda x, p=2: (x.abs() ** p).sum(spatial(x), keepdims=True) ** (1 / p),
 }  # fmt: skip
 
 
@@ -409,7 +413,7 @@ def cubic(t: Any, a: float) -> Any:
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
 
-SAMPLED = {"linear": "bilinear", "cubic": "bicubic"}
+SAMPLED: dict[Any, Any] = {"linear": "bilinear", "cubic": "bicubic"}
 READINGS |= {  # the standard's own body of AffineGrid drops the batch axis of a batch of one
     "AffineGrid": lambda theta, size, align_corners=0: F.affine_grid(theta, numbers(size), bool(align_corners)),
     "GridSample": lambda x, grid, align_corners=0, mode="linear", padding_mode="zeros": F.grid_sample(

@@ -25,17 +25,8 @@ from ...engine.tensor.lift import operand
 from ..linear import Conv2d, Linear
 from ..module import Module
 from ..tree import dotted_name
-from .layers import (
-    OBSERVED,
-    QUANTIZED,
-    ROUNDED,
-    ObservedLayer,
-    QConfig,
-    QuantizedLayer,
-    default_dynamic_qconfig,
-    default_qat_qconfig,
-    default_qconfig,
-)
+from . import layers
+from .layers import QConfig
 
 HEAD = {"model": "", "right": ".1%", "bytes": ",", "share of bytes": ".2f", "time": ".1f"}
 NOTE = (
@@ -44,18 +35,18 @@ NOTE = (
 )
 
 
-def prepare(model: Module, qconfig: QConfig | None = default_qconfig, inplace: bool = False) -> Any:
+def prepare(model: Module, qconfig: QConfig | None = layers.default_qconfig, inplace: bool = False) -> Any:
     """The model with observed Linear and Conv2d layers: call it on representative data, then convert."""
-    return prepare_layers(model, OBSERVED, qconfig, inplace)
+    return prepare_layers(model, layers.OBSERVED, qconfig, inplace)
 
 
-def prepare_qat(model: Module, qconfig: QConfig | None = default_qat_qconfig, inplace: bool = False) -> Any:
+def prepare_qat(model: Module, qconfig: QConfig | None = layers.default_qat_qconfig, inplace: bool = False) -> Any:
     """The model with Linear and Conv2d layers that round as quantisation does. Gradients skip the rounding."""
-    return prepare_layers(model, ROUNDED, qconfig, inplace)
+    return prepare_layers(model, layers.ROUNDED, qconfig, inplace)
 
 
 def prepare_layers(model: Module, kinds: Mapping[type, Any], qconfig: QConfig | None, inplace: bool) -> Any:
-    if any(isinstance(part, ObservedLayer | QuantizedLayer) for part in model.modules()):
+    if any(isinstance(part, layers.ObservedLayer | layers.QuantizedLayer) for part in model.modules()):
         raise StateError("the model is already prepared or converted: prepare the one that computes in floats")
 
     def change(path: str, layer: Any, config: Any) -> Any:
@@ -68,9 +59,9 @@ def convert(model: Module, inplace: bool = False) -> Any:
     """The prepared model in integers. Raises StateError if it is not prepared, or a layer has seen no data."""
 
     def change(path: str, layer: Any, config: Any) -> Any:
-        if not isinstance(layer, ObservedLayer):
+        if not isinstance(layer, layers.ObservedLayer):
             return layer
-        kind: Any = QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
+        kind: Any = layers.QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
         return kind.from_float(layer, layer.qconfig, layer.activation)
 
     missing = "was not prepared: prepare(model), or prepare_qat(model), comes first"
@@ -88,17 +79,17 @@ def quantize_dynamic(
 
     qconfig_spec    classes of layers to quantise; or a mapping from each to its QConfig
     """
-    spec = dict(
-        qconfig_spec if isinstance(qconfig_spec, Mapping) else dict.fromkeys(qconfig_spec, default_dynamic_qconfig)
-    )
-    if np.dtype(dtype) != np.int8 or spec.keys() - QUANTIZED.keys():
+    spec = dict.fromkeys(qconfig_spec, layers.default_dynamic_qconfig)
+    if isinstance(qconfig_spec, Mapping):
+        spec.update(qconfig_spec)
+    if np.dtype(dtype) != np.int8 or spec.keys() - layers.QUANTIZED.keys():
         asked = f"{', '.join(kind.__name__ for kind in spec)} in {np.dtype(dtype)}"
         raise DTypeError(f"quantize_dynamic supports Linear and Conv2d in int8, not {asked}")
 
     def change(path: str, layer: Any, config: Any) -> Any:
         if type(layer) not in spec or config is None:
             return layer
-        kind: Any = QUANTIZED[type(layer)]
+        kind: Any = layers.QUANTIZED[type(layer)]
         return kind.from_float(layer, spec[type(layer)] if config is SPEC else config)
 
     return replace_modules(model, change, SPEC, inplace, "has no layer of these kinds")
