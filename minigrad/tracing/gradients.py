@@ -27,8 +27,7 @@ from ..engine.tensor.grad import origin
 from ..engine.tensor.rules import plan
 from ..engine.tensor.symbol import Symbol
 from ..engine.tensor.tensor import Tensor
-from .tracer import Tracer
-from .worker import on_worker
+from .tracer import Tracer, on_worker
 
 Key = tuple["CheckpointCall | None", Node]
 

@@ -40,8 +40,7 @@ from minigrad.course.journal import Journal, Record
 from minigrad.course.widgets.widget import css, javascript
 from minigrad.engine.base.whole_file import replace_file
 from minigrad.files.serving.command import bind
-from minigrad.files.serving.connection import Connection
-from minigrad.files.serving.middleware import AllowedHosts, UnreadBodies
+from minigrad.files.serving.connection import AllowedHosts, Connection, UnreadBodies
 
 from .room import Room
 

@@ -129,8 +129,13 @@ class Plan(NamedTuple):
     seconds_of: Mapping[str, float] = MappingProxyType({})
     bytes_of: Mapping[str, float] = MappingProxyType({})
 
-    seconds = property(lambda self: sum(self.seconds_of.values()), doc="The seconds of a step.")
-    nbytes = property(lambda self: sum(self.bytes_of.values()), doc="The bytes of a worker.")
+    @property
+    def seconds(self) -> float:
+        return sum(self.seconds_of.values())
+
+    @property
+    def nbytes(self) -> float:
+        return sum(self.bytes_of.values())
 
     def __str__(self) -> str:
         times = ", ".join(f"{name} {took(x)}" for name, x in self.seconds_of.items() if x)

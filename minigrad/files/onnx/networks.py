@@ -413,12 +413,15 @@ def cubic(t: Any, a: float) -> Any:
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
 
-SAMPLED: dict[Any, Any] = {"linear": "bilinear", "cubic": "bicubic"}
+@reads("GridSample")
+def grid_sample(x: Any, grid: Any, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros") -> Any:
+    names = {"linear": "bilinear", "cubic": "bicubic"}
+    return F.grid_sample(x, grid, names.get(mode, mode), padding_mode, bool(align_corners))
+
+
 READINGS |= {  # the standard's own body of AffineGrid drops the batch axis of a batch of one
-    "AffineGrid": lambda theta, size, align_corners=0: F.affine_grid(theta, numbers(size), bool(align_corners)),
-    "GridSample": lambda x, grid, align_corners=0, mode="linear", padding_mode="zeros": F.grid_sample(
-        x, grid, SAMPLED.get(mode, mode), padding_mode, bool(align_corners)),
-}  # fmt: skip
+    "AffineGrid": lambda theta, size, align_corners=0: F.affine_grid(theta, numbers(size), bool(align_corners))
+}
 
 
 # -- integers ---------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from starlette.types import Receive, Scope, Send
 
 from . import description
 from .batcher import METRICS_TYPE
+from .connection import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, write_json
-from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
 from .repository import Repository, Version
 

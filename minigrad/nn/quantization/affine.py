@@ -48,7 +48,11 @@ class QuantizedTensor(NamedTuple):
     def __mul__(self, other: Any) -> Any:
         raise TypeError("a QuantizedTensor has no arithmetic: calculate with q.dequantize(), or q.int_repr()")
 
-    __rmul__ = __add__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def __add__(self, other: Any) -> Any:
+        return self * other
 
 
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any = np.int8, **ends: Any) -> QuantizedTensor:
