@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from .. import nn
-from ..api.functions.indexing import within
-from ..api.functions.movement import stack
+from ..api.functions.movement import stack, within
 from ..engine.base.errors import ShapeError
 from ..engine.tensor.lift import operand
 from ..nn import functional

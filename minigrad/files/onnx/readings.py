@@ -110,11 +110,6 @@ def many(f: Reading) -> Reading:
     return lambda *xs: reduce(f, xs)
 
 
-def truncating_divide(x: Any, y: Any) -> Any:
-    """x / y; for integers, truncated towards zero."""
-    return x / y if is_float(x) else x.div(y, rounding_mode="trunc")
-
-
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     x = x if min is None else x.maximum(min)
     return x if max is None else x.minimum(max)
@@ -151,7 +146,8 @@ READINGS |= {name: method(name.lower()) for name in NAMES.split()}
 READINGS |= {
     "Identity": lambda x: x, "Not": method("logical_not"), "BitwiseNot": method("bitwise_not"),
     "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish,
-    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Div": binary(truncating_divide), "Pow": binary(power),
+    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Pow": binary(power),
+    "Div": binary(lambda x, y: x / y if is_float(x) else x.div(y, rounding_mode="trunc")),
     "And": binary(lambda x, y: x.logical_and(y)), "Or": binary(lambda x, y: x.logical_or(y)),
     "Xor": binary(lambda x, y: x.logical_xor(y)), "Equal": binary(eq), "Less": binary(lt), "Greater": binary(gt),
     "LessOrEqual": binary(le), "GreaterOrEqual": binary(ge),
