@@ -55,7 +55,7 @@ SIGNED = 64  # bytes of a call's signature
 BURST = 100  # tests in C before Python reads the clock: testing progresses the transfer
 AWAKE = 0.01  # s of busy waiting before sleeping: falling asleep and waking take as long as moving 300 kB
 given_up: list[Callable[[], bool]] = []  # transfers that raised, kept alive: MPI may still write to their memory
-TYPES = "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()  # noqa: SIM905  (NCCL has no int16)
+NCCL_TYPES = "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()  # noqa: SIM905  (NCCL has no int16)
 under_way: list[Iterator[bool]] = []  # algorithms of all groups: waiting for one progresses all, as others may need it
 give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
@@ -376,8 +376,8 @@ class NcclGroup(MPIGroup):
         if device_of(x) is CPU:
             return None
         cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
-        if name not in TYPES:
-            raise DTypeError(f"{call}: NCCL takes {', '.join(TYPES)}, and got {name}: use the backend 'mpi'")
+        if name not in NCCL_TYPES:
+            raise DTypeError(f"{call}: NCCL takes {', '.join(NCCL_TYPES)}, and got {name}: use the backend 'mpi'")
         stream, event = cuda.get_current_stream(), cuda.Event(disable_timing=True)
         dtype = getattr(cuda.nccl, f"NCCL_{name.upper()}")
         getattr(self.nccl, call)(x.data.ptr, y.data.ptr, count, dtype, *rest, stream.ptr)
