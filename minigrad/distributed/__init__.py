@@ -2,12 +2,11 @@
 
 group           operations of a group of processes on arrays; group has a single process, mpi many
 watch           shows every process the state of all others, so that a deadlock raises an error
-world           the processes: init_process_group, ranks, groups
-collectives     all_reduce and the other collectives, in place
+collectives     init_process_group, ranks, groups; all_reduce and the other collectives, in place
 functional      collectives as ops, with gradients
 algorithms      ring, tree, halving: the messages of one rank, round by round
-data_parallel   DistributedDataParallel: averages gradients in buckets, while backward runs; DistributedSampler
-sync_batch_norm normalises over the batches of all processes
+data_parallel   DistributedDataParallel: averages gradients in buckets, while backward runs; DistributedSampler;
+                SyncBatchNorm normalises over the batches of all processes
 tensor_parallel gives each process a part of every weight
 sharding        ZeRO: optimiser state, gradients and parameters in parts, gathered when needed
 placement       a graph whose nodes are assigned to processes

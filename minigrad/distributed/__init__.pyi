@@ -9,9 +9,15 @@ from .collectives import all_reduce as all_reduce
 from .collectives import all_to_all_single as all_to_all_single
 from .collectives import barrier as barrier
 from .collectives import broadcast as broadcast
+from .collectives import destroy_process_group as destroy_process_group
 from .collectives import gather as gather
+from .collectives import get_rank as get_rank
+from .collectives import get_world_size as get_world_size
+from .collectives import init_process_group as init_process_group
 from .collectives import irecv as irecv
+from .collectives import is_initialized as is_initialized
 from .collectives import isend as isend
+from .collectives import new_group as new_group
 from .collectives import recv as recv
 from .collectives import reduce as reduce
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
@@ -19,6 +25,7 @@ from .collectives import scatter as scatter
 from .collectives import send as send
 from .data_parallel import DistributedDataParallel as DistributedDataParallel
 from .data_parallel import DistributedSampler as DistributedSampler
+from .data_parallel import SyncBatchNorm as SyncBatchNorm
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
@@ -37,7 +44,6 @@ from .schedules import schedule as schedule
 from .sharding import FullyShardedDataParallel as FullyShardedDataParallel
 from .sharding import ShardingStrategy as ShardingStrategy
 from .sharding import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
-from .sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 from .tensor_parallel import ColumnParallelLinear as ColumnParallelLinear
 from .tensor_parallel import RowParallelLinear as RowParallelLinear
 from .tensor_parallel import SequenceParallelNorm as SequenceParallelNorm
@@ -46,9 +52,3 @@ from .tensor_parallel import parallel_block as parallel_block
 from .tensor_parallel import part_of_state as part_of_state
 from .tensor_parallel import vocab_parallel_cross_entropy as vocab_parallel_cross_entropy
 from .tensor_parallel import whole_state as whole_state
-from .world import destroy_process_group as destroy_process_group
-from .world import get_rank as get_rank
-from .world import get_world_size as get_world_size
-from .world import init_process_group as init_process_group
-from .world import is_initialized as is_initialized
-from .world import new_group as new_group

@@ -2,7 +2,7 @@
 
 An algorithm describes one rank: the messages that it sends and receives at the same time in each round; () if idle. It
 names parts of a vector of n elements, and never reads the vector. So the same function runs between processes
-(reference.py), runs for all ranks in one process (`stepped`), and counts messages without any vector (`messages`).
+(mpi.py), runs for all ranks in one process (`stepped`), and counts messages without any vector (`messages`).
 
              rounds           elements that a rank sends, at most
     ring     2 (p − 1)        2 n (p − 1) / p

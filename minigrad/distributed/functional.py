@@ -18,9 +18,8 @@ from ..engine.base.errors import NoGradientError, ShapeError
 from ..engine.base.spec import Spec
 from ..engine.core.node import place
 from ..engine.ops.effect import Effect
-from .collectives import agree_on_call, member, refuse_reduction
+from .collectives import agree_on_call, groups, member, refuse_reduction, resolve_group
 from .group import ProcessGroup, ReduceOp
-from .world import groups, resolve_group
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,7 @@ class Collective(Effect):
 
     repeats = False  # find_failing_op() does not run it again: the other members would not take part
 
-    @property
-    def call(self) -> str:
-        """The call's name: all_reduce for AllReduce."""
-        return re.sub("(?<=[a-z])(?=[A-Z])", "_", self.kind).lower()
+    call = property(lambda self: re.sub("(?<=[a-z])(?=[A-Z])", "_", self.kind).lower(), doc="all_reduce for AllReduce")
 
     @property
     def members(self) -> ProcessGroup:

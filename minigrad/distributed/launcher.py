@@ -118,7 +118,7 @@ def run_on_ranks(
                     rank.end_without_guard()
                 os.close(life)
                 end_mpiexec(process)
-        if any(not rank.has_succeeded for rank in ranks):
+        if any("how" not in rank.told or rank.told.get("status", 0) != 0 for rank in ranks):
             raise find_failure(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
         return [load(folder / f"result{i}.mg") for i in range(n)] if given is not None else []
 
@@ -213,10 +213,6 @@ class Rank:
     @property
     def has_failed(self) -> bool:
         return "status" in self.told and (self.told["status"] != 0 or "how" not in self.told)
-
-    @property
-    def has_succeeded(self) -> bool:
-        return "how" in self.told and self.told.get("status", 0) == 0
 
 
 def is_running(pid: int) -> bool:

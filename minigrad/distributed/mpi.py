@@ -2,6 +2,9 @@
 
 Messages go as bytes from array to array; nothing is pickled. bfloat16, which MPI does not know, is summed in float32
 and sent as 16-bit integers.
+
+Other backends replace some transfers: "ring", "tree" and "halving" run algorithms.py on MPI's sends and receives, with
+no other change to a program; "nccl" moves arrays from GPU to GPU by NVIDIA's NCCL.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from itertools import repeat
 from operator import call
@@ -21,8 +24,12 @@ import numpy as np
 from mpi4py import MPI
 from mpi4py.util.dtlib import to_numpy_dtype
 
+from ..engine.base.device import CPU, GPU, device_of
 from ..engine.base.dtypes import bfloat16, float32
+from ..engine.base.errors import DTypeError
+from ..engine.core.modes import current
 from ..engine.core.node import place
+from . import algorithms
 from .group import DistributedError, ProcessGroup, ReduceOp
 from .watch import LAUNCHED, TEXT, Board, fitting
 
@@ -37,15 +44,19 @@ def reduction(extremum: np.ufunc) -> MPI.Op:
     return MPI.Op.Create(combine, commute=True)
 
 
-REDUCE = {
-    ReduceOp.SUM: MPI.SUM, ReduceOp.AVG: MPI.SUM, ReduceOp.PRODUCT: MPI.PROD,
-    ReduceOp.MIN: reduction(np.minimum), ReduceOp.MAX: reduction(np.maximum),
+REDUCE: dict[ReduceOp, tuple[MPI.Op, np.ufunc, str]] = {  # for MPI, for NumPy, and NCCL's name
+    ReduceOp.SUM: (MPI.SUM, np.add, "NCCL_SUM"), ReduceOp.AVG: (MPI.SUM, np.add, "NCCL_SUM"),
+    ReduceOp.PRODUCT: (MPI.PROD, np.multiply, "NCCL_PROD"),
+    ReduceOp.MIN: (reduction(np.minimum), np.minimum, "NCCL_MIN"),
+    ReduceOp.MAX: (reduction(np.maximum), np.maximum, "NCCL_MAX"),
 }  # fmt: skip
 MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
 SIGNED = 64  # bytes of a call's signature
 BURST = 100  # tests in C before Python reads the clock: testing progresses the transfer
 AWAKE = 0.01  # s of busy waiting before sleeping: falling asleep and waking take as long as moving 300 kB
 given_up: list[Callable[[], bool]] = []  # transfers that raised, kept alive: MPI may still write to their memory
+NCCL_TYPES = "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()  # noqa: SIM905  (NCCL has no int16)
+under_way: list[Iterator[bool]] = []  # algorithms of all groups: waiting for one progresses all, as others may need it
 give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
 
@@ -90,12 +101,12 @@ class MPIGroup(ProcessGroup):
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         wide = sum_view(x)
-        return copy_when_done(self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op]).Test, x, wide)
+        return copy_when_done(self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op][0]).Test, x, wide)
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
         wide = sum_view(x)
         ends = (MPI.IN_PLACE, wide) if self.rank == root else (wide, None)
-        return copy_when_done(self.comm.Ireduce(*ends, REDUCE[op], root).Test, x, wide)
+        return copy_when_done(self.comm.Ireduce(*ends, REDUCE[op][0], root).Test, x, wide)
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return self.comm.Ibcast(wire_view(x), root).Test  # type: ignore[no-any-return]
@@ -111,7 +122,7 @@ class MPIGroup(ProcessGroup):
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         wide = sum_view(y)
-        return copy_when_done(self.comm.Ireduce_scatter_block(sum_view(x), wide, REDUCE[op]).Test, y, wide)
+        return copy_when_done(self.comm.Ireduce_scatter_block(sum_view(x), wide, REDUCE[op][0]).Test, y, wide)
 
     def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         return self.comm.Ialltoall(wire_view(x), wire_view(y)).Test  # type: ignore[no-any-return]
@@ -252,3 +263,155 @@ def open_board(path: str, last: bool = False) -> Board:
     if last:
         Path(path).unlink()
     return board
+
+
+# -- other backends -----------------------------------------------------------------------------------
+
+
+def move_on() -> None:
+    """Progress all running algorithms."""
+    under_way[:] = [steps for steps in under_way if not next(steps, True)]
+
+
+class ReferenceGroup(MPIGroup):
+    """A group that runs its reductions itself: MPI only carries messages between two processes.
+
+    Collectives that its algorithm lacks come from ring and tree; all_to_all, gather and scatter are MPI's.
+    """
+
+    def __init__(self, group: MPIGroup, algorithm: str):
+        vars(self).update(vars(group))
+        self.algorithm, self.posted = algorithm, group.comm.Dup()  # a communicator apart from the user's
+        self.begun = 0
+        halves = algorithm == "halving" and self.size & (self.size - 1) == 0
+        self.scattering = algorithms.halving_reduce_scatter if halves else algorithms.ring_reduce_scatter
+        self.gathering = algorithms.doubling_all_gather if halves else algorithms.ring_all_gather
+
+    def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
+        return self.run(algorithms.ALL_REDUCE[self.algorithm](self.rank, self.size, x.size), x, op)
+
+    def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
+        held = x if self.rank == root else x.copy()
+        return self.run(algorithms.tree_reduce(self.rank, self.size, x.size, root), held, op)
+
+    def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
+        return self.run(algorithms.tree_broadcast(self.rank, self.size, x.size, root), x)
+
+    def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
+        y.reshape(-1)[algorithms.parts(y.size, self.size, self.rank)] = x.reshape(-1)
+        return self.run(self.gathering(self.rank, self.size, y.size), y)
+
+    def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
+        held = x.reshape(-1).copy()
+        mine = held[algorithms.parts(x.size, self.size, self.rank)]
+        return copy_when_done(self.run(self.scattering(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
+
+    def until(self, is_done: Callable[[], bool], what: Callable[[], str], *more: Any) -> None:
+        def moved_and_done() -> bool:
+            move_on()
+            return is_done()
+
+        vars(moved_and_done)["needs"] = getattr(is_done, "needs", ())  # the rank at a message's other end
+        super().until(moved_and_done, what, *more)
+
+    def run(self, rounds: algorithms.Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
+        """Start this rank's rounds; each begins when the previous round has ended. Returns a test for completion."""
+        self.begun += 1  # the transfer's tag: the same in all members, as all begin transfers in one order
+        steps = self.steps(rounds, x.reshape(-1), REDUCE[op][1], self.begun % 2**15)
+        under_way.append(steps)
+        move_on()
+
+        def is_done() -> bool:
+            move_on()
+            return steps not in under_way
+
+        return is_done
+
+    def steps(self, rounds: algorithms.Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
+        """A generator that runs the rounds; yields False while a message is pending."""
+        heard = [watcher.on_send for watcher in current.mode.watchers if hasattr(watcher, "on_send")]
+        for said in rounds:
+            arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, algorithms.Recv)]
+            under_way = [self.posted.Irecv(wire_view(came), m.source, tag) for m, came in arrived]
+            for m in said:
+                if isinstance(m, algorithms.Send):
+                    under_way.append(self.posted.Isend(wire_view(x[m.part]), m.to, tag))
+                    for tell in heard:
+                        tell(m.to, x[m.part].nbytes)
+            for request in under_way:
+                while not request.Test():
+                    yield False
+            for m, came in arrived:
+                x[m.part] = add(x[m.part], came) if m.add else came
+
+    def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
+        group = super().split(name, ranks)
+        return ReferenceGroup(group, self.algorithm) if isinstance(group, MPIGroup) else group
+
+
+class NcclGroup(MPIGroup):
+    """A group whose members have one GPU each. Arrays on it go by NCCL, called through CuPy.
+
+    Processes find each other, and agree, by MPI. CPU arrays go by MPI too. Messages, gather, scatter and all_to_all of
+    GPU arrays, and the ops of functional.py, go by MPI through the host's memory.
+
+    https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/colls.html
+    """
+
+    on_gpu = frozenset({"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"})
+
+    def __init__(self, group: MPIGroup):
+        vars(self).update(vars(group))
+        cuda = self.cuda = GPU.xp.cuda
+        if not cuda.nccl.available:
+            raise DistributedError("CuPy finds no NCCL: pip install nvidia-nccl-cu13, or use the backend 'mpi'")
+        known = self.comm.bcast(cuda.nccl.get_unique_id() if self.rank == 0 else None, 0)
+        self.nccl = cuda.nccl.NcclCommunicator(self.size, known, self.rank)
+
+    def start_call(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool] | None:
+        """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for that call.
+
+        None if x is on the CPU: the call is MPI's.
+        """
+        if device_of(x) is CPU:
+            return None
+        cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
+        if name not in NCCL_TYPES:
+            raise DTypeError(f"{call}: NCCL takes {', '.join(NCCL_TYPES)}, and got {name}: use the backend 'mpi'")
+        stream, event = cuda.get_current_stream(), cuda.Event(disable_timing=True)
+        dtype = getattr(cuda.nccl, f"NCCL_{name.upper()}")
+        getattr(self.nccl, call)(x.data.ptr, y.data.ptr, count, dtype, *rest, stream.ptr)
+        event.record(stream)
+        return lambda: bool(event.done)
+
+    def reduction(self, op: ReduceOp) -> int:
+        """NCCL's constant for this reduction."""
+        return int(getattr(self.cuda.nccl, REDUCE[op][2]))
+
+    def all_reduce(self, x: Any, op: ReduceOp) -> Callable[[], bool]:
+        return self.start_call("allReduce", x, x, x.size, self.reduction(op)) or super().all_reduce(x, op)
+
+    def reduce(self, x: Any, op: ReduceOp, root: int) -> Callable[[], bool]:
+        return self.start_call("reduce", x, x, x.size, self.reduction(op), root) or super().reduce(x, op, root)
+
+    def broadcast(self, x: Any, root: int) -> Callable[[], bool]:
+        return self.start_call("broadcast", x, x, x.size, root) or super().broadcast(x, root)
+
+    def all_gather(self, y: Any, x: Any) -> Callable[[], bool]:
+        return self.start_call("allGather", x, y, x.size) or super().all_gather(y, x)
+
+    def reduce_scatter(self, y: Any, x: Any, op: ReduceOp) -> Callable[[], bool]:
+        return self.start_call("reduceScatter", x, y, y.size, self.reduction(op)) or super().reduce_scatter(y, x, op)
+
+    def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
+        group = super().split(name, ranks)
+        return NcclGroup(group) if isinstance(group, MPIGroup) else group
+
+
+def one_gpu_each(group: MPIGroup) -> None:
+    """Select the GPU whose number is this process's rank among the processes of its machine."""
+    here, cupy = group.comm.Split_type(MPI.COMM_TYPE_SHARED), GPU.xp
+    n = cupy.cuda.runtime.getDeviceCount()
+    if here.Get_size() > n:
+        raise DistributedError(f"NCCL needs a GPU for each process, and {here.Get_size()} share {n}: use 'mpi'")
+    cupy.cuda.Device(here.Get_rank()).use()

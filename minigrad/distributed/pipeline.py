@@ -30,10 +30,9 @@ from ..engine.tensor.grad import backward
 from ..engine.tensor.tensor import Tensor
 from ..nn.container import Sequential
 from ..profiler.costs import estimate
-from .collectives import all_gather_into_tensor, irecv, isend
+from .collectives import all_gather_into_tensor, irecv, isend, resolve_group
 from .group import DistributedError, ProcessGroup, Work
 from .schedules import Schedule, Task, schedule
-from .world import resolve_group
 
 HEAD = 1024  # bytes of the message that describes a stage's outputs, sent once in a run
 

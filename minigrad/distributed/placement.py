@@ -31,10 +31,9 @@ from ..graph.graph import StaticGraph, name_of
 from ..graph.pruning import DONE, PrunedGraph, prune_graph
 from ..graph.session import RunPlan
 from ..graph.session import Session as Alone
-from .collectives import count_call
+from .collectives import count_call, new_group, resolve_group
 from .functional import Collective
 from .group import ProcessGroup, Work
-from .world import new_group, resolve_group
 
 under_way: dict[str, list[Work]] = {}  # group → its sends in the current run
 

@@ -43,9 +43,9 @@ from ..nn.utils import total_norm
 from ..optim.groups import Group
 from ..optim.optimizer import Optimizer
 from . import collectives, functional
+from .collectives import resolve_group
 from .data_parallel import make_alike
 from .group import DistributedError, ProcessGroup, ReduceOp
-from .world import resolve_group
 
 
 class ShardingStrategy(Enum):

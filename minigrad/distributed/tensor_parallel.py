@@ -17,16 +17,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from .. import nn
-from ..api.functions.indexing import within
-from ..api.functions.movement import stack
+from ..api.functions.movement import stack, within
 from ..engine.base.errors import ShapeError
 from ..engine.tensor.lift import operand
 from ..nn import functional
 from ..nn.functional.loss import reduce_loss
 from ..nn.tree import dotted_name
+from .collectives import groups, resolve_group
 from .functional import AllReduce, all_gather, all_reduce, broadcast, reduce_scatter
 from .group import ProcessGroup, ReduceOp
-from .world import groups, resolve_group
 
 
 class CopyToParallel(AllReduce):

@@ -35,8 +35,7 @@ from ..engine.core.node import NamedNode, Node, place
 from ..engine.core.op import Op
 from ..engine.tensor.tensor import Tensor, tensor
 from ..tracing.builder import Capture, GraphBuilder, Tracer
-from ..tracing.tracer import get_default_session
-from ..tracing.worker import on_worker, workers
+from ..tracing.tracer import get_default_session, on_worker, workers
 
 VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_variables", "update_ops"

@@ -50,8 +50,12 @@ def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLay
     kind = Parameter.POSITIONAL_OR_KEYWORD  # `inplace` may be positional, as in ReLU(True)
     rest = (p.replace(kind=kind) if p.name == "inplace" else p for p in rest)
     options = Signature([*(known[name] for name in told), *rest])
-    inside = {"function": function, "__signature__": options, "__doc__": doc, "__module__": "minigrad.nn"}
-    return type(name, (base,), inside)
+    return variant(base, name, doc, function=function, __signature__=options)
+
+
+def variant(base: type[Module], name: str, doc: str, **inside: Any) -> type[Any]:
+    """A subclass of a module that differs in the values of attributes."""
+    return type(name, (base,), inside | {"__doc__": doc, "__module__": "minigrad.nn"})
 
 
 def layers(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:
@@ -61,8 +65,8 @@ def layers(function: str, base: type[FunctionLayer], *told: str) -> list[type[An
 
 def nd_variants(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
     """Subclasses of a module for n = 1, 2 and 3 axes. They differ only in n."""
-    inside |= {"__doc__": base.__doc__, "__module__": "minigrad.nn"}
-    return [type(f"{name or base_name(base)}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
+    name, doc = name or base_name(base), base.__doc__ or ""
+    return [variant(base, f"{name}{n}d", doc, n=n, **inside) for n in (1, 2, 3)]
 
 
 def base_name(base: type[Any]) -> str:
@@ -204,16 +208,8 @@ class Softmax(Module):
         return getattr(functional, self.function)(input, self.dim)
 
 
-class LogSoftmax(Softmax):
-    """y = x − ln Σ eˣ along the axis `dim`."""
-
-    function = "log_softmax"
-
-
-class Softmin(Softmax):
-    """y = e⁻ˣ / Σ e⁻ˣ along the axis `dim`."""
-
-    function = "softmin"
+LogSoftmax = variant(Softmax, "LogSoftmax", "y = x − ln Σ eˣ along the axis `dim`.", function="log_softmax")
+Softmin = variant(Softmax, "Softmin", "y = e⁻ˣ / Σ e⁻ˣ along the axis `dim`.", function="softmin")
 
 
 class Softmax2d(Softmax):
@@ -253,16 +249,13 @@ class DropoutNd(Dropout):
 Dropout1d, Dropout2d, Dropout3d = nd_variants(DropoutNd)
 
 
-class AlphaDropout(Dropout):
-    """Dropout that keeps SELU's mean and variance: see functional.alpha_dropout."""
-
-    function = "alpha_dropout"
-
-
-class FeatureAlphaDropout(Dropout):
-    """AlphaDropout of whole channels."""
-
-    function = "feature_alpha_dropout"
+AlphaDropout = variant(
+    Dropout, "AlphaDropout", "Dropout that keeps SELU's mean and variance: see functional.alpha_dropout.",
+    function="alpha_dropout",
+)  # fmt: skip
+FeatureAlphaDropout = variant(
+    Dropout, "FeatureAlphaDropout", "AlphaDropout of whole channels.", function="feature_alpha_dropout"
+)
 
 
 class MaxPoolNd(FunctionLayer):

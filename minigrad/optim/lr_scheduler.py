@@ -19,7 +19,7 @@ from ..engine.core.modes import current
 from ..engine.core.stateful import Stateful
 from .optimizer import Optimizer
 from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
-from .schedule_options import count, each_group, refuse_other, refuse_stranger, settings
+from .plateau import count, each_group, refuse_other, refuse_stranger, settings
 
 
 class LRScheduler(Stateful):

@@ -31,7 +31,7 @@ from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
 from ..graph.variable import GraphVariable
 from ..tracing.builder import GraphBuilder, Tracer
-from ..tracing.worker import on_worker
+from ..tracing.tracer import on_worker
 from .groups import NOTES, Group, State, is_symbol
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from ..graph.compiler.passes.liveness import moved_by
 from ..graph.compiler.passes.remat import flops_of
 from ..nn.module import Module
 from ..nn.tree import Parameter
-from ..tracing.recompute import Recomputation
+from ..tracing.gradients import Recomputation
 from .events import icicle_svg, tree
 from .forward_pass import ForwardPass, abstract_arguments, trace_forward, watch_forward
 from .ledger import of_pytorch
@@ -136,7 +136,7 @@ class Estimate:
         """Two dicts: node → FLOPs and MACs of its derivative; array that backward reads → the first node that saves it.
 
         A checkpoint is counted as in a graph: only the values that backward reads are recomputed
-        (tracing/recompute.py). Parameters and buffers of the model do not count as saved.
+        (tracing/gradients.py). Parameters and buffers of the model do not count as saved.
         """
         rules, own = rules_of(self.ran), {id(x) for x in (*self.parameter_tensors, *self.held)}
         pulled: dict[Node, tuple[int, int]] = {}

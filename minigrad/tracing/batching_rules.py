@@ -11,7 +11,7 @@ The result is None if there is no rule. Give your own op a rule by `@batch_op.re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import singledispatch
 from math import prod
@@ -62,6 +62,18 @@ LEADING = (  # ops on the last axes, for any axes in front
     *(ops.Alias, ops.Clone, ops.Contiguous, ops.Move, ops.StopGradient, ops.Diagonal, ops.OnDiagonal, Triangle),
     *(ops.Within, ops.Windows, ops.Attention, ops.AttentionWeights, ops.Exchanged, OfSquare, OfMatrix),
 )
+
+
+WIDENED: dict[type[Op], Callable[[Any, Any], Op | None]] = {
+    ops.Reshape: lambda op, n: ops.Reshape((n, *op.shape)),
+    ops.OfShape: lambda op, n: replace(op, shape=(n, *op.shape)),
+    ops.Transpose: lambda op, n: ops.Transpose((0, *shift_axis(op.axes))),
+    ops.Pad: lambda op, n: ops.Pad(((0, 0), *op.widths), op.value),
+    ops.Index: lambda op, n: None if op.basic is None else ops.Index((Slice(), *op.pattern)),
+    ops.ScatterAdd: lambda op, n: ops.ScatterAdd(op.axis + 1, (n, *op.shape), op.inside),
+}
+for kind, rule in WIDENED.items():
+    widen_op.register(kind, rule)
 
 
 def shift_axis(axis: Any) -> Any:
@@ -118,9 +130,9 @@ FAMILIES: dict[Any, tuple[type[Op], ...]] = {
     beside_the_first: (ops.Standardise, ops.Attention, ops.AttentionWeights),
     by_rows: (Pooling, ops.Unfold, ops.Fold, ops.CrossEntropy, ops.Chosen, ops.MinusOneHot, ops.SoftmaxMinusOneHot),
 }
-for rule, kinds in FAMILIES.items():
+for family_rule, kinds in FAMILIES.items():
     for kind in kinds:
-        batch_op.register(kind, rule)
+        batch_op.register(kind, family_rule)
 
 
 @batch_op.register
@@ -134,26 +146,6 @@ def written_over(op: Differential, n: Any, mapped: Mapped, *xs: Any) -> Any:
 @batch_op.register
 def broadcast(op: ops.BroadcastTo, n: Any, mapped: Mapped, x: Any) -> Any:
     return broadcast_each(x, n, op.shape, True)
-
-
-@widen_op.register
-def reshape(op: ops.Reshape, n: Any) -> Op:
-    return ops.Reshape((n, *op.shape))
-
-
-@widen_op.register
-def of_shape(op: ops.OfShape, n: Any) -> Op:
-    return replace(op, shape=(n, *op.shape))
-
-
-@widen_op.register
-def transpose(op: ops.Transpose, n: Any) -> Op:
-    return ops.Transpose((0, *shift_axis(op.axes)))
-
-
-@widen_op.register
-def pad(op: ops.Pad, n: Any) -> Op:
-    return ops.Pad(((0, 0), *op.widths), op.value)
 
 
 @widen_op.register
@@ -296,11 +288,6 @@ def index(op: ops.Index, n: Any, mapped: Mapped, x: Any, *arrays: Any) -> Any:
     return x.apply(ops.Index(pattern), *arrays).movedim(here, there)
 
 
-@widen_op.register
-def slices(op: ops.Index, n: Any) -> Op | None:
-    return None if op.basic is None else ops.Index((Slice(), *op.pattern))
-
-
 @batch_op.register
 def index_add(op: ops.IndexAdd, n: Any, mapped: Mapped, x: Any, *arrays: Any) -> Any:
     x = regions(op, n, x.spec.with_shape(op.shape), mapped, x, arrays)
@@ -323,11 +310,6 @@ def last(op: ops.Last, n: Any, mapped: Mapped, *arrays: Any) -> Any:
         return apply_op(ops.Last(widen_op(op.writer, n), shape), side_by_side(n, mapped, arrays))
     pattern, arrays, here, there = of_all(op.writer, n, len(op.shape), mapped, arrays)
     return apply_op(ops.Last(ops.IndexSet(pattern), shape), arrays).movedim(here, there)
-
-
-@widen_op.register
-def scatter_add(op: ops.ScatterAdd, n: Any) -> Op:
-    return ops.ScatterAdd(op.axis + 1, (n, *op.shape), op.inside)
 
 
 @batch_op.register

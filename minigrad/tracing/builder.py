@@ -33,8 +33,7 @@ from ..engine.ops.pattern import index_of
 from ..engine.tensor.inplace import KINDS
 from ..engine.tensor.symbol import Symbol, number
 from ..engine.tensor.tensor import Tensor
-from .gradients import PullbackBuilder
-from .recompute import CheckpointCall
+from .gradients import CheckpointCall, PullbackBuilder
 from .tracer import Tracer as Tracer
 from .views import is_detached, mark_stale, refresh, write_through
 

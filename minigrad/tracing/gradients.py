@@ -1,25 +1,35 @@
-"""Gradients in a graph: backpropagation on symbols adds more nodes. Also tracks the `.grad` of each leaf."""
+"""Gradients in a graph: backpropagation on symbols adds more nodes. Also tracks the `.grad` of each leaf.
+
+Checkpoints: backward recomputes the values inside from the checkpoint's inputs.
+
+Eager code calls the function a second time. A graph already has the nodes, and marks those inside the checkpoint: the
+part. A derivative that needs a node of the part reads a copy, computed from copies, back to the inputs of the part. The
+inputs are read through a Barrier, which waits for the arriving gradient. So no pass merges the copy with the original,
+and the copy is not computed before it is needed. (`jax.checkpoint` does the same, with an optimization_barrier.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from typing import Any
 
+from ..engine import ops
 from ..engine.base.errors import GraphError, NoGradientError, ShapeError
 from ..engine.base.spec import Specs
 from ..engine.core.backward import pullback
 from ..engine.core.modes import current, in_mode
 from ..engine.core.node import NamedNode, Node, depending_on, toposort
-from ..engine.ops import TABLE, ControlDep, Cotangents, Input, StopGradient
+from ..engine.core.op import Op
 from ..engine.tensor.grad import origin
 from ..engine.tensor.rules import plan
 from ..engine.tensor.symbol import Symbol
 from ..engine.tensor.tensor import Tensor
-from .recompute import Recomputation
-from .tracer import Tracer
-from .worker import on_worker
+from .tracer import Tracer, on_worker
+
+Key = tuple["CheckpointCall | None", Node]
 
 
 def gradients(
@@ -57,7 +67,7 @@ def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any)
     """
     if not node.inputs:
         return ()
-    arrived = next(g for g in gy.gys if g is not None) if isinstance(gy, Cotangents) else gy
+    arrived = next(g for g in gy.gys if g is not None) if isinstance(gy, ops.Cotangents) else gy
     with on_worker(node.worker):
         y, *xs = reading.operands(node, arrived)
         gxs = node.op.gradients(gy, y, *xs)
@@ -101,7 +111,7 @@ class PullbackBuilder:
         node = self.lift(x).node
         if not isinstance(node, NamedNode):
             return [c.symbol.node for c in self.captured.values() if c.what.node is node]
-        while isinstance(node.op, StopGradient) and len(node.inputs) > 1:
+        while isinstance(node.op, ops.StopGradient) and len(node.inputs) > 1:
             node = node.inputs[1]
         return [node]
 
@@ -120,12 +130,12 @@ class PullbackBuilder:
                 todo += missing
             elif (node := todo.pop()) not in self.needs:
                 self.needs[node] = self.need_of(node, [self.needs[y] for y in node.inputs])
-        is_leaf, needed = x.node in self.wishes or isinstance(x.node.op, Input), self.needs[x.node]
+        is_leaf, needed = x.node in self.wishes or isinstance(x.node.op, ops.Input), self.needs[x.node]
         return needed if needed is False or is_leaf or self.is_grad_enabled() else False
 
     def need_of(self: Any, node: Node, needs: Sequence[bool | None]) -> bool | None:
         """Whether a node requires a gradient, given the needs of its inputs."""
-        if isinstance(node.op, Input):
+        if isinstance(node.op, ops.Input):
             what = self.origins.get(node)
             if self.outer is not None and id(what) in self.renewed:
                 what = self.outer.lift(what)
@@ -133,9 +143,9 @@ class PullbackBuilder:
                 return what.builder.may_need_grad(what)
             read = what._note_read("requires_grad") if isinstance(what, Tensor) else what
             return None if read is None else bool(read.tracked)
-        if isinstance(node.op, StopGradient | ControlDep):
-            return [*needs[isinstance(node.op, StopGradient) :], False][0]
-        if None in needs or (True in needs and type(node.op) not in TABLE):  # a branch, a loop, a rule of the user's
+        if isinstance(node.op, ops.StopGradient | ops.ControlDep):
+            return [*needs[isinstance(node.op, ops.StopGradient) :], False][0]
+        if None in needs or (True in needs and type(node.op) not in ops.TABLE):  # a branch, a loop, a user's rule
             return None
         if True in needs and all(y.spec.is_known for y in node.inputs):
             return plan(node.op, tuple(y.spec for y in node.inputs)).rule(tuple(needs)) is not None
@@ -148,7 +158,7 @@ class PullbackBuilder:
             return False
         if node in self.inputs:
             x._nowhere("is_leaf")
-        return not isinstance(node.op, Input) or not self.origins[node].is_leaf
+        return not isinstance(node.op, ops.Input) or not self.origins[node].is_leaf
 
     def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
         """Node of each y → the gradient that arrives there; the sum, if a y occurs twice."""
@@ -234,3 +244,104 @@ class PullbackBuilder:
 def total(gs: Sequence[Any]) -> Any:
     """The sum of the gs; None if there are none."""
     return reduce(add, gs) if gs else None
+
+
+# -- checkpoints ------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class CheckpointCall:
+    """The call of a checkpoint's function: a part of the graph that backward recomputes.
+
+    outer      the part around it
+    keeps      (op, specs of its operands) → whether its result is saved, not recomputed; None if no result is saved
+    is_shelf   whether it holds the saved nodes of the part around it
+    """
+
+    outer: CheckpointCall | None
+    keeps: Callable[..., bool] | None = None
+    is_shelf: bool = False
+
+    def of(self, op: Op, inputs: tuple[Node, ...]) -> CheckpointCall | None:
+        """The part of a new node: None if the node must not run twice, a shelf if its result is saved."""
+        if isinstance(op, ops.TupleGet):
+            return inputs[0].part  # type: ignore[no-any-return]
+        if op.effect or isinstance(op, ops.Read | ops.Assign | ops.Group):
+            return None
+        if self.keeps is not None and inputs and self.keeps(op, *(x.spec for x in inputs)):
+            return CheckpointCall(self, is_shelf=True)
+        return self
+
+    @property
+    def home(self) -> CheckpointCall | None:
+        """The part in which the operands of its nodes are found."""
+        return self.outer if self.is_shelf else self
+
+    def __iter__(self) -> Iterator[CheckpointCall]:
+        """The parts in which its nodes are recomputed, the innermost first."""
+        part = self.outer.outer if self.is_shelf and self.outer else self
+        while part is not None:
+            yield part
+            part = part.outer
+
+
+class Recomputation:
+    """Finds or recomputes the values that one backward pass reads from a graph.
+
+    like       a symbol, from which the new symbols are made
+    open       the parts inside which the gradient is taken; their nodes are read directly
+    arrived    part → the first gradient that arrived at it
+    made       (part, node) → the symbol of the node for derivatives of nodes in the part
+    """
+
+    def __init__(self, like: Any):
+        builder = getattr(like, "builder", None) and (current.mode.builder or like.builder)
+        self.like = like
+        self.open = set(getattr(builder, "part", None) or ())
+        self.arrived: dict[CheckpointCall, Any] = {}
+        self.made: dict[Key, Any] = {}
+
+    def operands(self, node: Node, gy: Any) -> list[Any]:
+        """The symbols of the node and its inputs that the node's derivative reads; gy is the gradient that arrives."""
+        home = node.part and node.part.home
+        for part in home or ():
+            self.arrived.setdefault(part, gy)
+        return [self.read((home, x)) for x in (node, *node.inputs)]
+
+    def read(self, wanted: Key) -> Any:
+        """The symbol of a node inside a part. Not recursive, as a part may be deep."""
+        stack = [wanted]
+        while stack:
+            needs = self.needs(*stack[-1])
+            missing = [key for key in needs if key not in self.made]
+            if missing and stack[-1] not in self.made:
+                stack += missing
+                continue
+            part, node = key = stack.pop()
+            if key not in self.made:
+                self.made[key] = self.symbol(part, node, [self.made[key] for key in needs])
+        return self.made[wanted]
+
+    def needs(self, part: CheckpointCall | None, node: Node) -> list[Key]:
+        """The keys of the symbols from which the symbol of this key is computed."""
+        if part is None or part in self.open or isinstance(node.op, ops.Const):
+            return []
+        if part not in (node.part or ()):
+            return [(part.outer, node)]
+        inputs = node.inputs[:1] if type(node.op) is ops.ControlDep else node.inputs  # its dependencies have run
+        return [(part, x) for x in inputs]
+
+    def symbol(self, part: CheckpointCall | None, node: Node, xs: list[Any]) -> Any:
+        """Make the symbol of a node from the symbols that it needs."""
+        if not xs:
+            return self.like.at_node(node)
+        if part not in (node.part or ()):
+            return xs[0].apply(ops.Barrier(), self.arrived[part])  # type: ignore[index]
+        if type(node.op) is ops.ControlDep:
+            return xs[0]
+        y = xs[0].apply(node.op, *xs[1:])
+        if isinstance(y.node, NamedNode):  # a graph that is being built has named the node
+            y.node.place = node.place  # type: ignore[attr-defined]
+        elif isinstance(node, NamedNode):
+            y.node = NamedNode(node.op, y.node.inputs, y.node.spec, f"{node.name}_again", node.place)
+        return y

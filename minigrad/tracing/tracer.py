@@ -7,14 +7,17 @@ error that says so.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import WeakSet
 
 from ..engine import ops
+from ..engine.base.device import NAMES, Device
 from ..engine.base.device import device as device_called
-from ..engine.base.errors import GraphError, NoValueError
+from ..engine.base.errors import DeviceError, GraphError, NoValueError
 from ..engine.base.spec import Spec
 from ..engine.core.hooks import TRACED
 from ..engine.core.modes import current
@@ -53,6 +56,43 @@ def session_or_default(session: Session | None) -> Session:
     if found is None:
         raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
     return found
+
+
+class WorkerStack(threading.local):
+    """The numbers of the workers whose blocks are open in this thread, the innermost last; None means no worker."""
+
+    numbers: tuple[int | None, ...] = (None,)
+
+
+workers = WorkerStack()
+
+
+@contextmanager
+def on_worker(number: int | None) -> Iterator[None]:
+    """A block whose nodes are placed on this worker; None means on none."""
+    workers.numbers = (*workers.numbers, number)
+    try:
+        yield
+    finally:
+        workers.numbers = workers.numbers[:-1]
+
+
+class Worker(Device):
+    """device("worker:1"): a block whose nodes are placed on worker 1, as distributed/placement.py runs them.
+
+    A worker is one of several processes. Eager code still runs in every process.
+    """
+
+    @cached_property
+    def xp(self) -> Any:
+        raise DeviceError(f"workers hold no arrays, only {sorted(NAMES)} do: place nodes `with device({self.name!r}):`")
+
+    def __enter__(self) -> Device:
+        workers.numbers = (*workers.numbers, int(self.name.removeprefix("worker:")))
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        workers.numbers = workers.numbers[:-1]
 
 
 class Tracer(InPlace, Symbol):

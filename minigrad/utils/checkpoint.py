@@ -8,7 +8,7 @@ the segment runs again and saves these tensors. Each is freed once it is read, a
 Segments nest: the outer segment treats the arguments of the inner one as tensors that it would save itself.
 
 In a graph that is being built, nothing runs again: the nodes of the segment are marked, and backward reads copies of
-these nodes (tracing/recompute.py). selective.py chooses results that are saved anyway.
+these nodes (tracing/gradients.py). selective.py chooses results that are saved anyway.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 In the first run, a policy decides for each op whether to save its result. In the second run, the op returns its saved
 results in order, and computes the results that were not saved.
-In a graph that is being built, a saved node is not part of the segment (tracing/recompute.py). Names are PyTorch's.
+In a graph that is being built, a saved node is not part of the segment (tracing/gradients.py). Names are PyTorch's.
 """
 
 from __future__ import annotations

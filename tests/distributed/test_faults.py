@@ -11,8 +11,8 @@ from test_launch import run
 
 import minigrad as mg
 import minigrad.distributed as dist
+from minigrad.distributed.collectives import groups
 from minigrad.distributed.watch import WAITING
-from minigrad.distributed.world import groups
 
 CALLS = {
     "all_reduce": dist.all_reduce, "broadcast": lambda x: dist.broadcast(x, 0),

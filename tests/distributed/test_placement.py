@@ -8,9 +8,9 @@ from ranks import on_ranks
 
 import minigrad as mg
 import minigrad.distributed as dist
+from minigrad.distributed.collectives import groups
 from minigrad.distributed.functional import all_gather
 from minigrad.distributed.group import ProcessGroup
-from minigrad.distributed.world import groups
 from minigrad.engine.base.errors import BoundsError, DeviceError, GraphError
 
 test_on_ranks = on_ranks("placement.py", 2, 3)

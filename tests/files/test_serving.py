@@ -30,9 +30,8 @@ from benchmarks import serving as load_test
 from minigrad.course.cli import main
 from minigrad.engine.base.errors import SavedFileError
 from minigrad.files.serving.app import app
-from minigrad.files.serving.batcher import Batcher, BatchLimits
+from minigrad.files.serving.batcher import Batcher, BatchLimits, Metrics
 from minigrad.files.serving.command import bind, run_server
-from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.model import Refusal, in_slices, load_model, warm_up
 from minigrad.files.serving.repository import Repository
 from tests.support.in_a_thread import completed, in_a_thread

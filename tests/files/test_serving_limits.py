@@ -25,7 +25,7 @@ import minigrad as mg
 from minigrad.course.cli import main
 from minigrad.files.serving.app import app
 from minigrad.files.serving.batcher import UNCOUNTED, BatchLimits, Budget
-from minigrad.files.serving.middleware import host_names
+from minigrad.files.serving.connection import host_names
 from minigrad.files.serving.model import Refusal, load_model
 from minigrad.files.serving.repository import Repository
 from tests.support.in_a_thread import completed

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import zoo
-from minigrad.nn.zoo.efficientnet import SCALES, Scale
+from minigrad.nn.zoo.mobilenet import SCALES, Scale
 from minigrad.nn.zoo.transformers import GPTS, Size
 from minigrad.profiler import estimate
 

@@ -11,7 +11,7 @@ from minigrad.engine.base.errors import DeviceError, GraphError, NoValueError, S
 from minigrad.engine.core.modes import watching
 from minigrad.engine.core.node import history
 from minigrad.engine.core.versions import owner
-from minigrad.nn.zoo.efficientnet import Scale
+from minigrad.nn.zoo.mobilenet import Scale
 from minigrad.nn.zoo.transformers import Size
 from minigrad.profiler import estimate
 from minigrad.profiler.books import Consumer

@@ -8,7 +8,7 @@ from tests.support.root import ROOT
 
 OP_AND_LAYER = "an op and the layer of the same function; saved files and gradients' names hold the op's"
 TWICE = {  # names that stay, and why; the list only becomes shorter
-    **dict.fromkeys(["Fold", "Hardswish", "Hardtanh", "LogSigmoid", "LogSoftmax", "Mish", "Sigmoid"], OP_AND_LAYER),
+    **dict.fromkeys(["Fold", "Hardswish", "Hardtanh", "LogSigmoid", "Mish", "Sigmoid"], OP_AND_LAYER),
     **dict.fromkeys(["Softmax", "Softplus", "Tanh", "Threshold", "Unfold"], OP_AND_LAYER),
     "Linear": "PyTorch's layer, and the base class of linear ops, from which lesson 05 and exercise 03 derive",
     "Identity": "PyTorch's layer, and PyTorch's method of pruning",

@@ -44,8 +44,7 @@ from minigrad.course.question import Question, question
 from minigrad.course.widgets.widget import css, javascript
 from minigrad.engine.base.whole_file import replace_file
 from minigrad.files.serving.command import bind
-from minigrad.files.serving.connection import Connection
-from minigrad.files.serving.middleware import AllowedHosts, UnreadBodies
+from minigrad.files.serving.connection import AllowedHosts, Connection, UnreadBodies
 
 VOTES, TABLE = ".minigrad-audience.jsonl", "audience.csv"  # files in the lecturer's folder
 PORT = 8600  # or any free port if this one is taken

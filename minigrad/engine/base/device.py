@@ -175,7 +175,7 @@ def device(name: str | Device) -> Device:
         return name
     if name not in NAMES and not (str(name)[:7] == "worker:" and str(name)[7:].isdecimal()):
         raise DeviceError(f"expected a device, one of {sorted(NAMES)}, and got {name!r}")
-    return NAMES[name] if name in NAMES else importlib.import_module("minigrad.tracing.worker").Worker(name, "")
+    return NAMES[name] if name in NAMES else importlib.import_module("minigrad.tracing.tracer").Worker(name, "")
 
 
 def device_of(array: Any) -> Device:

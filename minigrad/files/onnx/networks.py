@@ -413,16 +413,15 @@ def cubic(t: Any, a: float) -> Any:
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
 
-@reads("AffineGrid")
-def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
-    """Replaces the standard's function body, which drops the batch axis of a batch of one."""
-    return F.affine_grid(theta, numbers(size), bool(align_corners))
-
-
 @reads("GridSample")
 def grid_sample(x: Any, grid: Any, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros") -> Any:
     names = {"linear": "bilinear", "cubic": "bicubic"}
     return F.grid_sample(x, grid, names.get(mode, mode), padding_mode, bool(align_corners))
+
+
+READINGS |= {  # the standard's own body of AffineGrid drops the batch axis of a batch of one
+    "AffineGrid": lambda theta, size, align_corners=0: F.affine_grid(theta, numbers(size), bool(align_corners))
+}
 
 
 # -- integers ---------------------------------------------------------------------------------------
@@ -468,11 +467,6 @@ def requantize(y: Any, a: Any, b: Any, scale: Any, zero: Any) -> Any:
     return quantize(y.astype(np.float32) * (a * b / scale), constant(1.0, np.float32), zero)
 
 
-@reads("QLinearMatMul")
-def qlinear_matmul(a: Any, sa: Any, za: Any, b: Any, sb: Any, zb: Any, sy: Any, zy: Any) -> Any:
-    return requantize(subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb), columns(sa), sb, sy, zy)
-
-
 @reads("QLinearConv")
 def qlinear_conv(
     x: Any, sx: Any, zx: Any, w: Any, sw: Any, zw: Any, sy: Any, zy: Any, b: Any = None, **options: Any
@@ -490,6 +484,12 @@ def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any)
     return conv(x, w, **options).astype(np.int32)
 
 
-READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: (
-    subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)
-)
+def matmul_integer(a: Any, b: Any, za: Any = None, zb: Any = None) -> Any:
+    return subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)
+
+
+READINGS |= {
+    "MatMulInteger": matmul_integer,
+    "QLinearMatMul": lambda a, sa, za, b, sb, zb, sy, zy: requantize(
+        matmul_integer(a, b, za, zb), columns(sa), sb, sy, zy),
+}  # fmt: skip

@@ -110,22 +110,9 @@ def many(f: Reading) -> Reading:
     return lambda *xs: reduce(f, xs)
 
 
-def truncating_divide(x: Any, y: Any) -> Any:
-    """x / y; for integers, truncated towards zero."""
-    return x / y if is_float(x) else x.div(y, rounding_mode="trunc")
-
-
-def modulo(x: Any, y: Any, fmod: int = 0) -> Any:
-    return x.fmod(y) if fmod else x.remainder(y)
-
-
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     x = x if min is None else x.maximum(min)
     return x if max is None else x.minimum(max)
-
-
-def shift(x: Any, y: Any, direction: str) -> Any:
-    return x << y if direction == "LEFT" else x >> y
 
 
 def cast(x: Any, to: Any, saturate: int = 1, round_mode: Any = None) -> Any:
@@ -159,11 +146,14 @@ READINGS |= {name: method(name.lower()) for name in NAMES.split()}
 READINGS |= {
     "Identity": lambda x: x, "Not": method("logical_not"), "BitwiseNot": method("bitwise_not"),
     "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish,
-    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Div": binary(truncating_divide), "Pow": binary(power),
+    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Pow": binary(power),
+    "Div": binary(lambda x, y: x / y if is_float(x) else x.div(y, rounding_mode="trunc")),
     "And": binary(lambda x, y: x.logical_and(y)), "Or": binary(lambda x, y: x.logical_or(y)),
     "Xor": binary(lambda x, y: x.logical_xor(y)), "Equal": binary(eq), "Less": binary(lt), "Greater": binary(gt),
     "LessOrEqual": binary(le), "GreaterOrEqual": binary(ge),
-    "BitwiseAnd": and_, "BitwiseOr": or_, "BitwiseXor": xor, "BitShift": shift, "Mod": modulo,
+    "BitwiseAnd": and_, "BitwiseOr": or_, "BitwiseXor": xor,
+    "BitShift": lambda x, y, direction: x << y if direction == "LEFT" else x >> y,
+    "Mod": lambda x, y, fmod=0: x.fmod(y) if fmod else x.remainder(y),
     "Max": many(lambda x, y: x.maximum(y)), "Min": many(lambda x, y: x.minimum(y)), "Sum": many(add),
     "Mean": lambda *xs: reduce(add, xs) / len(xs),
     "Where": lambda c, x, y: x.where(c, y), "Clip": clip, "IsInf": infinite, "PRelu": prelu,

@@ -13,10 +13,6 @@ from ...nn import functional as F
 from .readings import READINGS, cast, concrete_array, constant, number, numbers, reads, require_supported
 
 
-def shape_of(x: Any, start: int = 0, end: Any = None) -> Any:
-    return constant([*x.shape[start:end]], np.int64)
-
-
 @reads("Constant")
 def constant_value(value: Any = None, value_float: Any = None, value_floats: Any = None, value_int: Any = None,
                    value_ints: Any = None) -> Any:  # fmt: skip
@@ -25,11 +21,6 @@ def constant_value(value: Any = None, value_float: Any = None, value_floats: Any
     floats, integers = (value_float, value_floats), (value_int, value_ints)
     said = next(x for x in (*floats, *integers) if x is not None)
     return constant(said, np.float32 if said in floats else np.int64)
-
-
-@reads("Reshape")
-def reshape_to(x: Any, shape: Any, allowzero: int = 0) -> Any:
-    return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(numbers(shape))))
 
 
 @reads("Squeeze")
@@ -86,11 +77,6 @@ def tile_axes(x: Any, repeats: Any, axis: Any = None) -> Any:
     return x.repeat(*numbers(repeats))
 
 
-@reads("DepthToSpace")
-def depth_to_space(x: Any, blocksize: int, mode: str = "DCR") -> Any:
-    return F.pixel_shuffle(x if mode == "CRD" else F.channel_shuffle(x, blocksize**2), blocksize)
-
-
 @reads("SpaceToDepth")
 def space_to_depth(x: Any, blocksize: int, mode: str = "DCR") -> Any:
     y = F.pixel_unshuffle(x, blocksize)
@@ -109,11 +95,6 @@ def constant_of_shape(shape: Any, value: Any = None) -> Any:
     return full(tuple(numbers(shape)), fill, dtype)
 
 
-@reads("Range")
-def range_of(start: Any, limit: Any, delta: Any) -> Any:
-    return constant(np.arange(*(concrete_array(n).item() for n in (start, limit, delta))), start.dtype)
-
-
 @reads("Flatten")
 def flatten_to_matrix(x: Any, axis: int = 1) -> Any:
     axis = axis % x.ndim if axis < 0 else axis
@@ -121,8 +102,14 @@ def flatten_to_matrix(x: Any, axis: int = 1) -> Any:
 
 
 READINGS |= {
-    "Shape": shape_of,
+    "Shape": lambda x, start=0, end=None: constant([*x.shape[start:end]], np.int64),
     "Size": lambda x: constant(prod(x.shape), np.int64),
+    "Range": lambda start, limit, delta: constant(
+        np.arange(*(concrete_array(n).item() for n in (start, limit, delta))), start.dtype),
+    "Reshape": lambda x, shape, allowzero=0: x.reshape(
+        *(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(numbers(shape)))),
+    "DepthToSpace": lambda x, blocksize, mode="DCR": F.pixel_shuffle(
+        x if mode == "CRD" else F.channel_shuffle(x, blocksize**2), blocksize),
     "Expand": lambda x, shape: x.expand(*broadcast_shapes(x.shape, tuple(numbers(shape)))),
     "Transpose": lambda x, perm=None: x.permute(*(perm or reversed(range(x.ndim)))) if x.ndim else x,
     "Concat": lambda *xs, axis=1: cat(xs, axis),

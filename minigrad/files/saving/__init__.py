@@ -1,7 +1,7 @@
 """Saved files: mg.save and mg.load.
 
-container    a safetensors file of named arrays and one text; an old file is replaced as a whole
-values       lists, dictionaries, numbers and tensors as JSON and arrays
+container    a safetensors file of named arrays and one text; an old file is replaced as a whole; lists, dictionaries,
+             numbers and tensors as JSON and arrays
 graphs       graphs as JSON, op by op
 functions    SavedFunction, which mg.load returns for a saved function or model, or a session's run
 evidence     graphs, ops and slopes as data that a grader checks in another process

@@ -21,18 +21,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from ...engine import ops
+from ...engine.base import dimension
 from ...engine.base.device import CPU, Device
-from ...engine.base.dimension import (
-    SIGNS,
-    Formula,
-    Length,
-    Unknown,
-    clamped,
-    divided,
-    fresh_length,
-    named_length,
-    unwrap_dimension,
-)
 from ...engine.base.errors import SavedFileError, StateError
 from ...engine.base.pytree import leaves
 from ...engine.base.spec import Spec, Specs
@@ -46,8 +36,7 @@ from ...engine.ops.pattern import Slice, extent
 from ...graph.compiler.control import Cond, Scan, While
 from ...graph.compiler.passes.fold import Folded, leaf
 from ...graph.compiler.passes.purify import STEPS
-from .container import DTYPES, short
-from .values import Decoder, Encoder
+from .container import DTYPES, Decoder, Encoder, short
 
 PYTHONS_OWN = {"Keep", "PyFunc"}  # hold objects of the running Python process
 OF_SESSIONS = {"Assign", "AssignAdd", "AssignSub", "Read", "Leaf", "Op"}
@@ -58,8 +47,8 @@ OPS: dict[str, type[Op]] = {
 } | {op.__name__: op for op in (Cond, While, Scan, Folded)}
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    **{operation.__name__: operation for operation in SIGNS},
-    **{operation.__name__: operation for operation in (clamped, divided, extent, diagonal_length)},
+    **{operation.__name__: operation for operation in dimension.SIGNS},
+    **{operation.__name__: operation for operation in (dimension.clamped, dimension.divided, extent, diagonal_length)},
 }
 MOST_TERMS = 16  # terms of a length; more could make products too large when multiplied out
 
@@ -120,9 +109,9 @@ class GraphEncoder(Encoder):
 
     def special(self, x: Any, path: tuple[str, ...]) -> Any:
         match x:
-            case Length():
+            case dimension.Length():
                 return {"length": [[[self.factor(f) for f in product], n] for product, n in x.terms]}
-            case Formula():
+            case dimension.Formula():
                 return self.factor(x)
             case Slice():
                 return {"slice": [self.value(n) for n in x]}
@@ -283,19 +272,19 @@ class GraphDecoder(Decoder):
     def length(self, name: Any) -> Any:
         """The length with this name; a new length for each new ?number."""
         if isinstance(name, str) and name.isascii() and name.isidentifier():
-            return named_length(name)
+            return dimension.named_length(name)
         if not isinstance(name, str) or name[:1] != "?" or not (name in self.lengths or name[1:].isdigit()):
             raise SavedFileError(f"{short(name)} is not the name of a length")
-        return self.lengths.setdefault(name, fresh_length())
+        return self.lengths.setdefault(name, dimension.fresh_length())
 
     def formula(self, operation: Callable[..., Any], numbers: list[Any]) -> Any:
         """The result of an operation on numbers and lengths."""
-        small = all(not isinstance(n, Length) or len(n.terms) <= MOST_TERMS for n in numbers)
-        of_numbers = all(n is None or isinstance(n, int | float | Unknown) for n in numbers)
+        small = all(not isinstance(n, dimension.Length) or len(n.terms) <= MOST_TERMS for n in numbers)
+        of_numbers = all(n is None or isinstance(n, int | float | dimension.Unknown) for n in numbers)
         power = operation in (operator.pow, operator.lshift)
-        if small and of_numbers and not (power and not any(isinstance(n, Formula) for n in numbers)):
+        if small and of_numbers and not (power and not any(isinstance(n, dimension.Formula) for n in numbers)):
             try:
-                return unwrap_dimension(operation(*numbers))
+                return dimension.unwrap_dimension(operation(*numbers))
             except Exception as error:  # numbers of the wrong type can fail in any way
                 raise SavedFileError(f"{operation.__name__} of {short(numbers)}: {short(error)}") from None
         raise SavedFileError(f"{operation.__name__} of {short(numbers)} is not a length")
@@ -303,10 +292,10 @@ class GraphDecoder(Decoder):
 
 def number(op: ops.Const, spec: Spec) -> Spec | None:
     """The spec of a constant; None if its value is not a number of this dtype."""
-    if not isinstance(op.value, int | float | Unknown) or op != ops.const(op.value):
+    if not isinstance(op.value, int | float | dimension.Unknown) or op != ops.const(op.value):
         return None
     try:
-        np.asarray(0 if isinstance(op.value, Unknown) else op.value, spec.dtype)
+        np.asarray(0 if isinstance(op.value, dimension.Unknown) else op.value, spec.dtype)
     except (OverflowError, ValueError):
         return None
     return Spec((), spec.dtype)
@@ -341,9 +330,10 @@ def suits(value: Any, hint: Any) -> bool:
         wanted = within[:1] * len(value) if within[-1] is ... else within
         return len(value) == len(wanted) and all(map(suits, value, wanted))
     if hint is Any:
-        return isinstance(value, int | float | Unknown | Op | NoneType)
+        return isinstance(value, int | float | dimension.Unknown | Op | NoneType)
     if hint is Slice:
         return isinstance(value, Slice) and all(suits(n, int | None) for n in value)
     if hint in (int, float):
-        return not isinstance(value, bool) and isinstance(value, int | Length if hint is int else int | float | Unknown)
+        kinds = int | dimension.Length if hint is int else int | float | dimension.Unknown
+        return not isinstance(value, bool) and isinstance(value, kinds)
     return isinstance(value, Device if hint is Device else hint)

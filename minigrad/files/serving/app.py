@@ -22,9 +22,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from . import description, metrics
+from . import description
+from .batcher import METRICS_TYPE
+from .connection import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, write_json
-from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
 from .repository import Repository, Version
 
@@ -71,7 +72,7 @@ def page_routes(repository: Repository, shown: Path) -> list[Route]:
         return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
 
     async def send_metrics(_: Request) -> Response:
-        return Response(str(repository.metrics), headers={"Content-Type": metrics.TYPE})
+        return Response(str(repository.metrics), headers={"Content-Type": METRICS_TYPE})
 
     async def send_description(_: Request) -> Response:
         return Response(in_json(description.openapi(repository)), media_type=JSON)

@@ -16,8 +16,7 @@ import uvicorn
 from ...engine.base.errors import SavedFileError
 from .app import PAGE, app
 from .batcher import BatchLimits
-from .connection import GRACE, Connection
-from .middleware import LOOPBACK, host_names
+from .connection import GRACE, LOOPBACK, Connection, host_names
 from .repository import Repository
 
 

@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 from ...engine.base.errors import SavedFileError
 from ..saving.container import short
-from .batcher import Batcher, BatchLimits, Budget
+from .batcher import Batcher, BatchLimits, Budget, Metrics
 from .encodings import ParserProcess
-from .metrics import Metrics
 from .model import Model, Refusal, load_model, warm_up
 
 log = logging.getLogger("minigrad.files.serving")

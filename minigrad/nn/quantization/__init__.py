@@ -3,8 +3,8 @@
 affine      quantises and dequantises tensors; rounding with gradients; integer matrix products
 observer    finds the scale and zero point for the data
 layers      Linear and Conv2d: observed, rounded, quantised
-workflow    prepare and convert, prepare_qat, quantize_dynamic
-compare     accuracy, bytes and time of several models in one table
+workflow    prepare and convert, prepare_qat, quantize_dynamic; compare, a table of models'
+            accuracy, bytes and time
 """
 
 from .affine import (
@@ -12,7 +12,6 @@ from .affine import (
     fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine, int_matmul as int_matmul,
     quantize_per_channel as quantize_per_channel, quantize_per_tensor as quantize_per_tensor,
 )
-from .compare import compare as compare
 from .layers import (
     QConfig as QConfig, default_dynamic_qconfig as default_dynamic_qconfig, default_qat_qconfig as default_qat_qconfig,
     default_qconfig as default_qconfig, per_channel_dynamic_qconfig as per_channel_dynamic_qconfig,
@@ -22,5 +21,6 @@ from .observer import (
     PerChannelMinMaxObserver as PerChannelMinMaxObserver, PercentileObserver as PercentileObserver,
 )
 from .workflow import (
-    convert as convert, prepare as prepare, prepare_qat as prepare_qat, quantize_dynamic as quantize_dynamic,
+    compare as compare, convert as convert, prepare as prepare, prepare_qat as prepare_qat,
+    quantize_dynamic as quantize_dynamic,
 )

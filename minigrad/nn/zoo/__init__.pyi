@@ -1,9 +1,9 @@
 from .classics import VGG as VGG
 from .classics import AlexNet as AlexNet
-from .efficientnet import EfficientNet as EfficientNet
-from .efficientnet import efficientnet as efficientnet
+from .mobilenet import EfficientNet as EfficientNet
 from .mobilenet import MobileNetV1 as MobileNetV1
 from .mobilenet import MobileNetV2 as MobileNetV2
+from .mobilenet import efficientnet as efficientnet
 from .resnet import ResNet as ResNet
 from .resnet import resnet as resnet
 from .transformers import BERT as BERT

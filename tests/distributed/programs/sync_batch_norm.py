@@ -96,7 +96,7 @@ def check_half_precision_is_summed_in_float32():
 
 
 def check_one_message_forward_and_one_back():
-    with calls_of(dist.world.groups["world"]) as calls:
+    with calls_of(dist.collectives.groups["world"]) as calls:
         step(dist.SyncBatchNorm(3), *map(mine, batch(4)))
     assert calls == [("all_gather", 7 * P), ("reduce_scatter", 7 * P)], calls
 
@@ -122,7 +122,7 @@ def check_a_model_is_converted_with_its_tensors():
 
 def check_a_group_of_one_is_batch_norm():
     alone = ProcessGroup("alone", 0, (RANK,))
-    dist.world.groups["alone"] = alone
+    dist.collectives.groups["alone"] = alone
     x, u = batch(2)
     x = x + np.arange(len(x)).reshape(-1, 1, 1) * RANK
     same(step(dist.SyncBatchNorm(3, process_group=alone), x, u)[1], step(mg.nn.BatchNorm1d(3), x, u)[1])

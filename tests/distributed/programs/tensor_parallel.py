@@ -7,7 +7,7 @@ from ranks import calls_of
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.distributed import tensor_parallel as tp
-from minigrad.distributed.world import groups
+from minigrad.distributed.collectives import groups
 from minigrad.engine.base.errors import BoundsError, ShapeError
 from minigrad.nn.zoo.transformers import TransformerBlock
 
