@@ -209,6 +209,7 @@ class Pages:
         visit = self.open(Visit, **context)
         visit.page.context.set_offline(offline)
         visit.page.goto(url)
+        visit.page.wait_for_function("() => document.querySelector('#widget')?.childElementCount !== 0")  # a saved page
         return visit
 
     def close(self) -> None:
