@@ -110,7 +110,8 @@ def cuts(plan: Planned, slots: Slots, before: Sequence[list[int]], path: Sequenc
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {estimates(times, plan)}"
+        f"{took(plan.path)} without hand-overs, so no number of workers is more than {bound} times as fast. "
+        + estimates(times, plan)
     )
     pale, later = [line for each in lines for line in each], [f"o{i}" for i in range(len(slots))]
     found = [Cut("", say, on={"weak": pale, "outlined": later, "hidden": ENDS})]
@@ -206,9 +207,7 @@ def lanes(plan: Planned, slots: Slots, before: Sequence[list[int]], path: set[No
         parts.append(f'<g class="mg-moment" data-id="at {i}"><path d="M{left:.1f},{TOP - 14}V{bottom + 10}"/>{now}</g>')
     parts += draw_legend(bottom + 44, plan.workers > 1)
     high = bottom + 64 + 20 * (plan.workers > 1)
-    return picture(
-        f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 64 + 20 * (plan.workers > 1), parts
-    )
+    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, high, parts)
 
 
 def draw_dependencies(slots: Slots, before: Sequence[list[int]], at: Callable[[float], float]) -> Iterator[str]:
