@@ -320,7 +320,7 @@ def draw_mark(bound: str, x: float, y: float, words: str, scale: float = 1) -> s
 
 def place(ops: Sequence[Point], machine: Machine, x: Axis, y: Axis, wide: bool) -> tuple[list[Mark], dict[int, float]]:
     """The dots of the ops that compute, slowest first, and the heights of their roofs; if wide, with shares."""
-    shares = [f" {100 * share(p, machine):.0f} %" * wide for p in ops]
+    shares = [f": {100 * share(p, machine):.0f} %" * wide for p in ops]
     names = [f"{i}. {shorten(p.name, 16)}{shares[i]}" for i, p in enumerate(ops)]
     marks = [(names[i], i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(ops) if p.flops]
     return marks, {i: y.at(machine.roof(ops[i].intensity, in_cache(ops[i], machine))) for _, i, *_ in marks}
@@ -352,12 +352,15 @@ def dots(
 
 
 def place_label(heap: Sequence[Mark], taken: list[Place], end: float) -> str:
-    """The label of marks: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
-    words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
-    words = next((each for each in (words, re.sub(r" \d+ %", "", words)) if len(each) <= 36), f"{len(heap)} ops")
-    width, (_, _, x, y) = LETTER * len(words), heap[0]
-    sides = max(mark[2] for mark in heap) + 15, x - 15 - width
-    for at, left in product((y + 4, y + 17, y - 9, y + 30, y - 22), sides):
+    """The label of marks: names, numbers, or the count of many; "" if no room is left. Adds its place to `taken`."""
+    names, numbers, *_ = zip(*sorted(heap, key=itemgetter(1)))
+    words = ", ".join(names)
+    said = [each for each in (words, re.sub(r": \d+ %", "", words)) if len(each) <= 36] or [f"{len(heap)} ops"]
+    said += [", ".join(map(str, numbers))] * (1 < len(heap) < 4)
+    (_, _, x, y), edge = heap[0], max(mark[2] for mark in heap) + 15
+    for words, at, is_left in product(said, (y + 4, y + 17, y - 9, y + 30, y - 22), (False, True)):
+        width = LETTER * len(words)
+        left = x - 15 - width if is_left else edge
         is_inside = left > LEFT + 4 and left + width < end - 6 and TOP + 40 < at < BOTTOM - 2
         if is_inside and not any(x < left + width + 3 and left < to + 3 and abs(at - o) < 12 for x, to, o in taken):
             taken.append((left, left + width, at))

@@ -153,6 +153,16 @@ ARROWS = """paths => paths.map((path) => {
 })"""
 
 
+def test_the_heights_of_the_steps_begin_at_0(show):
+    """The least height floated above the foot of the small curve, whatever it was."""
+    widget = GradientDescent(lambda x, y: x * x + y * y + 1, start=(2, 1))
+    heights = np.array([step["value"] for step in widget.steps])
+    path = show(widget).page.locator(".mg-below").get_attribute("d")
+    found = [*map(float, re.findall(r"L[\d.]+,([\d.]+)", path))]
+    assert found == pytest.approx((112 - 88 * heights / heights.max()).tolist())
+    assert ">0</text>" in widget.svg.split("</svg>")[-3]  # as on the axis of the static picture
+
+
 def test_the_push_and_the_gradient_are_arrows_that_add_up_to_the_step(show):
     widget = GradientDescent(FUNCTIONS["of two"], start=(-2, 1), momentum=0.8)
     page = show(widget, viewport={"width": 1074, "height": 768}, reduced_motion="reduce").page
@@ -168,3 +178,5 @@ def test_the_push_and_the_gradient_are_arrows_that_add_up_to_the_step(show):
     head, *rows = [each.bounding_box() for each in page.locator(".mg-steps tr").all()]
     foot = head["y"] + head["height"]
     assert min(abs(row["y"] - foot) for row in rows) < 1, "half a row is below the head"
+    page.locator(".mg-widget").press("End")
+    expect(page.locator(".mg-lens")).to_be_empty()  # its circle was empty

@@ -93,15 +93,15 @@ function arrow(d, n) {
 // A step on a surface, enlarged: its parts and their sum.
 function lens(d, n) {
   const { points } = d.way, { at, move } = points[n], momentum = n && d.model.get("momentum");
-  if (!move || !d.names[1]) return "";
+  if (!move || !d.names[1] || !points[n + 1]) return "";
   const ends = [[move, 0], [points[n - 1]?.move ?? move, momentum], [move, 1]].map(([by, share]) => pixels(d.view, at.map((x, i) => x + share * by[i])));
   const [start] = ends, far = Math.max(...ends.map(([x, y]) => Math.hypot(x - start[0], y - start[1]))) || 1, [a, b, c] = ends.map((end) => end.map((x, i) => 60 + 50 * (x - start[i]) / far));
-  return said(d, n, "lens") + (points[n + 1] ? between(a, b, "push") + between(b, c, "pull") + between(a, c) : "");
+  return said(d, n, "lens") + between(a, b, "push") + between(b, c, "pull") + between(a, c);
 }
 function profile({ names, words, way: { points } }, n) {
-  const heights = points.map(({ value }) => value), most = Math.max(...heights), least = Math.min(...heights);
+  const heights = points.map(({ value }) => value), most = Math.max(...heights), least = Math.min(0, ...heights);
   if (!names[1] || most === least) return "";
-  const some = heights.map((height, i) => pixels([[0, points.length - 1, 8, 152], [least, most, 100, 24]], [i, height])), [x, y] = some[n];
+  const some = heights.map((height, i) => pixels([[0, points.length - 1, 8, 152], [least, most, 112, 24]], [i, height])), [x, y] = some[n];
   return `<path class="mg-below" d="M8 112L${some.join("L")}V112z"/>${line("trail", some.slice(0, n + 1))}<circle class="mg-ball" cx="${x}" cy="${y}" r="6"/><text y="14">${words.value} ${number(heights[n])}</text>`;
 }
 function list(d, root) {

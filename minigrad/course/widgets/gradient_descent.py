@@ -185,14 +185,14 @@ class GradientDescent(SteppedWidget):
             picture = picture.replace(f'data-at="{mark}"', f'transform="translate({a:.1f} {b:.1f})"')
         if len(self.names) == 1 and not self._path and self.steps[1:]:
             (a, _), (b, _) = at[:2]
-            tip, said = b - 8 * np.sign(b - a), self._format_step(0, self.steps[0], "arrow")
+            tip, said = b - 8 * np.sign(b - a), f"first step {self._format_step(0, self.steps[0], 'arrow')}"
             arrow = line("mg-step", [(a, BOTTOM), (b, BOTTOM), (tip, BOTTOM - 4), (b, BOTTOM), (tip, BOTTOM + 4)])
             arrow += text("mg-sign mg-name", min(231, 404 - 3.9 * len(said)), 291, said)
             picture = picture.replace('<g data-step="">', f"<g>{arrow}")
         if len(self.names) == 2:
             heights, name = [p["value"] for p in self.steps], self.words["value"]
             x = across(0, max(len(heights) - 1, 1), "step", words=compact)
-            y = upwards(min(heights), max(*heights, min(heights) + 1e-9), name, words=compact)
+            y = upwards(min(0, *heights), max(*heights, min(heights) + 1e-9), name, words=compact)
             drawn = chart(name, x, y, line("mg-trail", [(x.at(n), y.at(height)) for n, height in enumerate(heights)]))
             return place_in_rows(self.label, self.looks, [("", picture), ("", drawn)])
         return picture.replace(">", f"><style>{self.looks}</style>", 1)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, LEFT, TOP, Axis, across, area, chart, compact, picture, stairs, upwards
+from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, picture, stairs, upwards
 from ...draw.svg import text, text_width, tip_back
 from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
@@ -160,7 +160,7 @@ def reel(format: Format, gradients: np.ndarray, left_out: int, counts: Counts, c
     sizes = exponents(gradients)
     low = max(min(int(sizes.min()), FORMATS[0].smallest - 12), LEAST)  # with room for what float16 cannot hold
     high = max(int(sizes.max()) + EXPONENTS[-1] + 1, FORMATS[0].end + 10)
-    x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
+    x = across(low, high, "size of the gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
     y = upwards(0, most * 1.75, "gradients", words=compact)
     y = replace(y, marks=[tick for tick in y.ticks if tick < 1.1 * most])  # words are above
@@ -239,7 +239,7 @@ def draw_histogram(format: Format, gradients: np.ndarray, k: int, x: Axis, y: Ax
     ]
     first, all_bits, end = map(x.at, ends[1:4])
     ruler = f"M{first:.1f},{TOP + RULER}L{all_bits:.1f},{TOP}H{end:.1f}V{TOP + RULER}z"
-    parts += [f'<path class="mg-area mg-s6" d="{ruler}"/>', text("mg-number mg-dim", LEFT - 6, TOP + 9, "bits")]
+    parts += [f'<path class="mg-area mg-s6" d="{ruler}"/>', text("mg-number mg-dim", end, TOP - 4, "grey: bits kept")]
     low, n = int(sizes.min()), int(np.ptp(sizes)) + 1
     heights = [np.bincount(sizes[fate == i] - low, minlength=n) for i in range(len(FATES))]
     edges, tops = [x.at(low + k + i) for i in range(n + 1)], [y.at(top) for top in np.sum(heights, axis=0)]
@@ -250,7 +250,7 @@ def draw_histogram(format: Format, gradients: np.ndarray, k: int, x: Axis, y: Ax
         tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {start:.1f},{TOP + 88}", 4)}"/>'
         parts.append(f'<g class="mg-arrow"><path d="M{start:.1f},{TOP + 88}L{head}"/>{tip}</g>')
         parts.append(text("mg-sign mg-name mg-halo", (start + edges[n // 2]) / 2, TOP + 92, f"× {power(k)}"))
-        x = replace(x, label=f"{x.label} (grey: not scaled)")
+        x = replace(x, label="size of the scaled gradient (grey: not scaled)")
     of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
     heap = draw_heap(heights, edges, y, [max(low + k + i - format.smallest + 1, 1) / format.bits for i in range(n)])
     turn = f"translate({x.at(low + k + picked + 0.5):.1f})"
@@ -323,4 +323,4 @@ def listing(counts: Counts, chosen: int) -> str:
     """A table with a row for each scale."""
     cells = {k: [f"{n:,}" for n in found] for k, found in counts.items()}
     rows = [row(power(k) + " (best)" * (k == chosen), each, f"scale {k}") for k, each in cells.items()]
-    return table(["scale", *FATES], rows)
+    return table(["scale", "zero", "fewer bits", "normal", "infinite"], rows)

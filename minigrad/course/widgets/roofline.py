@@ -30,10 +30,11 @@ from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
 WIDE = 600  # pixels: the right end of the axis, but on a phone
+NOISE = 0.05  # a smaller difference of two measured times says nothing
 ROWS, BAR, LONG, EDGE = 9, 126, 150, 396  # most ops with a bar; the left end, the longest length, the picture's width
 HOW = "A mark's height is its speed; the roof above it is the most that this machine allows."
 LIMITS = {"cache": "the cache", "memory": "main memory", "neither": "neither roof", "call": "the call itself"}
-UNCOUNTED = "Neither roof: Python's time per call, other programs, or steps that are no FLOPs (exp has many)."
+UNCOUNTED = "Neither roof: Python's time per call, other programs, or steps that are no FLOPs (as in exp, tanh)."
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0, fits=0)  # the compiler's estimate: for the static picture
 
 
@@ -69,10 +70,10 @@ class Roofline(ChartFilm):
         """Each op as fast as a stated machine allows: the same picture in every run and on every machine."""
         found, fused = ([at_best(p) for p in points if p.flops] for points in self.points.values())
         x, y = axes(found, STATED)
-        of = f"{rate(STATED.peak)} and {bandwidth(STATED.memory)}"
-        y = replace(y, label=f"GFLOP/s at best, not measured: bounds of a machine of {of}")
-        drawn = draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False)
-        return self.place_in_rows([("", drawn)], [("", draw_times(found, STATED, fused, measured=False))])
+        of = f"{rate(STATED.peak)}, {bandwidth(STATED.memory)}"
+        title = f"Not measured: an assumed machine, {of}"
+        drawn = draw_roofline(found, STATED, x, y, measured=False)
+        return self.place_in_rows([(title, drawn), ("", draw_times(found, STATED, fused, measured=False))])
 
     @property
     def fallback(self) -> dict[str, str]:
@@ -112,16 +113,13 @@ def missing(found: Sequence[Point], other: Sequence[Point]) -> list[int]:
 
 
 def bounds(found: Sequence[Point], machine: Machine) -> Iterator[tuple[str, str, list[Point]]]:
-    """Each bottleneck, its percentage of the time and its ops, the largest first. Percentages add up to 100."""
-    groups, before, spent = dict[str, list[Point]](), 0, 0.0
+    """Each bottleneck, its percentage of the time and its ops, the largest first."""
+    groups, total = dict[str, list[Point]](), sum(p.seconds for p in found)
     for point in found:
         groups.setdefault(bottleneck(point, machine), []).append(point)
     for what, ops in sorted(groups.items(), key=lambda item: -sum(p.seconds for p in item[1])):
-        spent += sum(p.seconds for p in ops)
-        until = round(100 * spent / sum(p.seconds for p in found))
-        percent = until - before
+        percent = round(100 * sum(p.seconds for p in ops) / total)
         yield what, {0: "under 1", 100: "100" if len(groups) == 1 else "over 99"}.get(percent, str(percent)), ops
-        before = until
 
 
 # -- the bars of time -----------------------------------------------------------------------------------------
@@ -132,7 +130,7 @@ def draw_times(found: Sequence[Point], machine: Machine, other: Sequence[Point],
     would take at its roof. A dashed bar has the time of the same ops in the other graph, fused or not.
     """
     total = sum(p.seconds for p in found)
-    title = f"Where the {took(total)} go{', at best' * (not measured)}"
+    title = f"Where the {took(total)} go" if measured else f"Where {took(total)} would go"
     parts, left, y = [text("mg-big", 0, 16, title)], 0.0, 76.0
     for what, percent, ops in bounds(found, machine):
         wide = EDGE * sum(p.seconds for p in ops) / total
@@ -162,7 +160,7 @@ def draw_row(i: int, point: Point, machine: Machine, y: float, scale: float) -> 
     what, wide = bottleneck(point, machine), scale * point.seconds
     bars = draw_bar("mg-rest", y, wide) + draw_bar("", y, wide * share(point, machine))
     name, index = (point.name, str(i)) if i < 10 else (f"{i}. {point.name}", "")  # two digits do not fit in a mark
-    words = text("", 28, y + 16, shorten(name, 13)) + text("", BAR + wide + 6, y + 16, took(point.seconds))
+    words = text("", 28, y + 16, shorten(name, 12)) + text("", BAR + wide + 6, y + 16, took(point.seconds))
     under = f'<rect class="mg-under" width="{EDGE}" height="24" y="{y}"/>'
     mark = draw_mark(what, 13, y + 12, index)
     return f'<g class="mg-s{SERIES[what]}" data-id="row {i}">{under}{bars}{words}{mark}</g>'
@@ -180,7 +178,8 @@ def draw_others(found: Sequence[Point], other: Sequence[Point], y: float, scale:
     before, after = sum(found[i].seconds for i in gone), sum(other[i].seconds for i in new)
     is_fused = any(found[i].name.startswith("fused ") for i in gone)
     change = before / after - 1 if is_fused else after / before - 1
-    wide, percent = min(scale * after, LONG), f"{round(100 * change):+} %".replace("-", "−").replace("+0", "0")
+    wide, percent = min(scale * after, LONG), f"{round(100 * change):+} %".replace("-", "−")
+    percent = "about the same" if abs(change) < NOISE else percent
     words = f"{took(after)}: fused, {percent}" if is_fused else f"{took(after)}: {percent}"
     name = text("mg-name", 28, y + 16, "not fused" if is_fused else "if fused")
     left = min(BAR + wide + 6, EDGE - BOLD * text_width(words, 13))

@@ -35,8 +35,10 @@ WIDE, LEFT, END, TOP = 620, 66, 12, 54  # pixels: the width, the space beside th
 ROOM = 118  # pixels: least space right of the lanes, for how much is gained
 LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
+ENDS = ("gain", "idle")  # what is known at the end
+PLACE = 'width="18" height="13" rx="3"'  # of a block in the legend
 Slots = Sequence[ScheduledNode]
-LEGEND = {" mg-critical mg-output": "on the critical path", "": "other op", " mg-outlined": "not begun", "idle": "idle"}
+LEGEND = {" mg-critical mg-output": "on the critical path", "": "other op", " mg-outlined": "not begun"}
 
 
 class Schedule(ChartFilm):
@@ -108,10 +110,11 @@ def cuts(plan: Planned, slots: Slots, before: Sequence[list[int]], path: Sequenc
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {estimates(times, plan)}"
+        f"{took(plan.path)} without hand-overs, so no number of workers is more than {bound} times as fast. "
+        + estimates(times, plan)
     )
     pale, later = [line for each in lines for line in each], [f"o{i}" for i in range(len(slots))]
-    found = [Cut("", say, on={"weak": pale, "outlined": later})]
+    found = [Cut("", say, on={"weak": pale, "outlined": later, "hidden": ENDS})]
     for i, slot in enumerate(slots):
         on_path = ", and is on the critical path" if slot.node in path else ""
         say = (
@@ -123,9 +126,9 @@ def cuts(plan: Planned, slots: Slots, before: Sequence[list[int]], path: Sequenc
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     fast = f"{speedup(plan, plan.seconds)} times as fast as one worker alone; the bound is {bound}"
-    waits = "idle or spent on starting them" if plan.workers > 1 else "idle"
+    waits = f"idle or spent on starting them, {took(idle)} in all" if plan.workers > 1 else "idle"
     end = f"All is done after {took(plan.seconds)}: {fast}. {share} percent of the workers' time is {waits}."
-    return [*found, Cut("", end)]
+    return [*found, Cut("", end, off={"hidden": ENDS})]
 
 
 def needs(plan: Planned, slots: Slots) -> list[list[int]]:
@@ -183,15 +186,14 @@ def lanes(plan: Planned, slots: Slots, before: Sequence[list[int]], path: set[No
 
     parts += draw_times(plan, at, right, bottom)
     if plan.workers > 1:
-        parts.append(f'<path class="mg-former" d="M{LEFT},{TOP - 20}H{at(plan.alone):.1f}v8H{LEFT}z"/>')
-        parts.append(text("mg-dim mg-number", LEFT - 6, TOP - 12, "1 worker"))
+        parts.append(f'<path class="mg-former" d="M{LEFT},{TOP - 30}H{at(plan.alone):.1f}v8H{LEFT}z"/>')
+        parts.append(text("mg-dim mg-number", LEFT - 6, TOP - 22, "1 worker"))
     for worker in range(plan.workers):
         y = TOP + worker * LANE
         parts.append(text("mg-number", LEFT - 6, y + HIGH / 2 + 4, f"worker {worker}"))
         for start, end in gaps(plan, worker):
             if worker > 0 and (start, end) == (0.0, HANDOVER):
-                arrow = draw_straight(f"{LEFT},{TOP + HIGH}", f"{at(end):.1f},{y}")
-                parts.append(f'<g class="mg-arrow mg-handover">{arrow}</g>')
+                parts.append(f'<path class="mg-former mg-begins" d="M{LEFT},{y}H{at(end):.1f}v{HIGH}H{LEFT}z"/>')
             else:
                 idle = draw_idle(at(start), at(end), y + HIGH / 2, f"idle {took(end - start)}")
                 parts.append(f'<g data-id="idle">{idle}</g>')
@@ -201,10 +203,11 @@ def lanes(plan: Planned, slots: Slots, before: Sequence[list[int]], path: set[No
         room = (at(min(later)) - at(slot.end)) / 2 - 40 if later else right - at(slot.end) - ROOM
         parts.append(block(i, slot, at, TOP + slot.worker * LANE, slot.node in path, room))
     for i, left in enumerate(at(slot.start) for slot in slots):
-        now = text("mg-number", max(left - 4, LEFT + 32), TOP - 6, "now")
+        now = text("mg-number", max(left - 4, LEFT + 32), TOP - 9, "now")
         parts.append(f'<g class="mg-moment" data-id="at {i}"><path d="M{left:.1f},{TOP - 14}V{bottom + 10}"/>{now}</g>')
-    parts += draw_legend(bottom + 44)
-    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 64, parts)
+    parts += draw_legend(bottom + 44, plan.workers > 1)
+    high = bottom + 64 + 20 * (plan.workers > 1)
+    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, high, parts)
 
 
 def draw_dependencies(slots: Slots, before: Sequence[list[int]], at: Callable[[float], float]) -> Iterator[str]:
@@ -220,7 +223,7 @@ def draw_dependencies(slots: Slots, before: Sequence[list[int]], at: Callable[[f
             look, drawn = "handover", draw_straight(*(f"{across:.1f},{down:.1f}" for across, down in ends))
         else:  # an arc between the middles of both blocks
             tail, head = (f"{at((each.start + each.end) / 2):.1f}" for each in (start, slot))
-            y, bend = f"{above + edge:.1f}", f"{above + edge - 16:.1f}"
+            y, bend = f"{above + edge:.1f}", f"{above + edge - 8:.1f}"
             tip = f'<polygon class="mg-tip" points="{tip_back(f"{head},{y} {head},{bend}", 3)}"/>'
             look, drawn = "need", f'<path d="M{tail},{y}C{tail},{bend} {head},{bend} {head},{y}"/>{tip}'
         if towards and name:
@@ -252,18 +255,20 @@ def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom
         parts.append(text("mg-sign mg-dim", min(at(n * step), right - text_width(words, 12) / 2), bottom + 28, words))
     gained = f"{took(plan.alone)} → {took(plan.seconds)}", f"at most {speedup(plan, bound)}×"
     if plan.workers > 1:
-        parts.append(text("mg-number mg-huge", right, down, f"{speedup(plan, plan.seconds)}×"))
-        parts += [text("mg-number", right, down + 20 + 16 * i, words) for i, words in enumerate(gained)]
+        lines = [text("mg-number mg-huge", right, down, f"{speedup(plan, plan.seconds)}×")]
+        lines += [text("mg-number", right, down + 20 + 16 * i, words) for i, words in enumerate(gained)]
+        parts.append(f'<g data-id="gain">{"".join(lines)}</g>')
     return parts
 
 
-def draw_legend(y: float) -> Iterator[str]:
-    """The legend below the picture: what its blocks mean."""
-    for x, (look, words) in zip((12, 164, 252, 350), LEGEND.items()):
-        dash = 3 * ("outlined" in look)
-        frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3" stroke-dasharray="{dash}"/>'
-        yield draw_idle(x, x + 20, y + 7) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
-        yield text("mg-dim", x + 24, y + 11, words)
+def draw_legend(y: float, waits: bool) -> Iterator[str]:
+    """The legend below the picture: what its blocks mean; with `waits`, also the two ways in which a worker waits."""
+    parts = [(words, f'<g class="mg-box{look}"><rect class="mg-frame" {PLACE}/></g>') for look, words in LEGEND.items()]
+    parts[2] = parts[2][0], parts[2][1].replace("/>", ' stroke-dasharray="3"/>')
+    if waits:
+        parts += [("idle", draw_idle(0, 20, 7)), ("told to start", f'<rect class="mg-former" {PLACE}/>')]
+    for (x, down), (words, drawn) in zip(((12, 0), (164, 0), (252, 0), (12, 20), (164, 20)), parts):
+        yield f'<g transform="translate({x} {y + down})">{drawn}{text("mg-dim", 24, 11, words)}</g>'
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool, room: float) -> str:
@@ -296,7 +301,9 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
 def draw_idle(left: float, right: float, y: float, words: str = "") -> str:
     """An idle interval of a worker: a thin line, with these words or only "idle" where there is room."""
     said = next((each for each in (words, "idle") if words and text_width(each, 12) < right - left - 6), "")
-    line = f'<path class="mg-idle" d="M{left + 3:.1f},{y:g}H{right - 3:.1f}"/>'
+    half = (right - left - text_width(said, 12) - 8) / 2 if said else right - left - 6  # the words interrupt the line
+    again = f"M{right - half:.1f},{y:g}H{right - 3:.1f}" * bool(said)
+    line = f'<path class="mg-idle" d="M{left + 3:.1f},{y:g}h{half - 3 * bool(said):.1f}{again}"/>'
     return line + (text("mg-sign mg-dim mg-halo", (left + right) / 2, y + 4, said) if said else "")
 
 

@@ -141,6 +141,8 @@ def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
 
     assert found == ["", f" times {power(widget.best['float16'])}"]
     first, bits, second, *_ = widget.svg.split("</style>")[1].split("</svg>")
+    assert [">size of the scaled gradient" in each for each in (first, second)] == [False, True]
+    assert 'x="56.00" y="39' not in first  # "bits" was where the counts have their title
     assert ["mg-former" in first, "mg-former" in second] == [False, True]  # the unscaled gradients behind the scaled
     assert f">× {power(widget.best['float16'])}</text>" in second
     assert ">One gradient: " in bits
