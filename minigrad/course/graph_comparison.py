@@ -58,7 +58,7 @@ def pack(graph: Any, names: Mapping[str, object]) -> Any:
     """A graph as plain data: its boxes, arrows and outputs; for an own graph, the mark and the sentence, too."""
     graph, *more = graph if isinstance(graph, tuple) else (graph,)
     picture = graph if graph is None or isinstance(graph, Picture) else picture_of([graph], names)
-    return picture and [*astuple(picture), *more]
+    return picture and [*astuple(picture)[:3], *more]
 
 
 def unpack(data: Any) -> Picture:

@@ -197,7 +197,7 @@ def test_attention_drops_its_weights_of_128_queries_at_a_time():
             F.scaled_dot_product_attention(q, q, q)
         inside[length] = ledger.peak.inside
         scores = B * heads * 128 * length * 4
-        assert inside[length] == pytest.approx(2 * scores, rel=0.08)  # and their exponentials; and s q, sums of rows
+        assert inside[length] == pytest.approx(scores, rel=0.15)  # their exponentials overwrite them; and s q, sums of rows
 
     assert inside[1024] / inside[512] == pytest.approx(2, rel=0.08)
 
@@ -438,7 +438,7 @@ def test_the_end_of_the_block_is_of_no_pass_and_every_moment_has_the_bytes_that_
     film = MemoryTimeline(ledger)
 
     assert [step["phase"] for step in film.steps] == film.phases == ["start", "forward", "end"]
-    assert np.array(film.films[0]["live"]).cumsum(0).sum(1).tolist() == [m.total for m in ledger.timeline()]
+    assert np.array(film.films[0]["live"]).sum(1).tolist() == [m.total for m in ledger.timeline()]
     assert f"Alive: {ledger.timeline()[1].total:,} bytes." in film.steps[1]["say"]
     assert str(ledger.timeline()[-1]).endswith("bytes at the end: the block ends")
 

@@ -257,7 +257,7 @@ class GeluTanhDifferential(Differential):
     @np.errstate(over="ignore")
     @blockwise
     def forward(self, xp, t, x):
-        w = xp.minimum(xp.maximum(x, -40), 8)  # where z is 0 or t to the last digit, and x³ cannot overflow
+        w = xp.minimum(xp.maximum(x, -40.0), 8.0)  # where z is 0 or t to the last digit, and x³ cannot overflow
         v = w * w  # in place from here: every additional array would occupy cache
         h = v * CUBE
         h += LINE
