@@ -79,6 +79,8 @@ def test_the_bubble_is_hatched_and_counted_and_can_be_read_on_a_phone(show):
     press(page, "ArrowRight", times=4)
     assert cover.get_attribute("data-id") == "t3"
     assert counts.all_text_contents() == ["4.55 %"] * 2  # 1 + 2 + 3 of 4 × 33
+    so_far = page.locator('[data-id^="so"]')
+    assert so_far.all_text_contents() == [" so far"] * 2  # not the share of the whole run
     keeps = page.locator(".mg-keeps").all_text_contents()
     assert keeps == [f"keeps ≤ {n}" for n in (8, 8, 8, 8, 4, 3, 2, 1)]
     page.keyboard.press("End")
@@ -88,7 +90,7 @@ def test_the_bubble_is_hatched_and_counted_and_can_be_read_on_a_phone(show):
     assert view.bounding_box()["x"] <= stage.bounding_box()["x"] < view.bounding_box()["x"] + 60
     assert abs(stage.bounding_box()["y"] - page.locator("[data-id=f3-0-0a]").bounding_box()["y"]) < 12
     assert cover.count() == 0
-    assert counts.all_text_contents() == ["27.3 %"] * 2
+    assert counts.all_text_contents() + so_far.all_text_contents() == ["27.3 %"] * 2 + [""] * 2
     assert page.locator(".mg-big:not([data-id])").all_text_contents() == ["≤ 8", "≤ 4"]
     assert page.locator("[data-scrolls]").count() == 1
     page.set_viewport_size(NOTEBOOK)

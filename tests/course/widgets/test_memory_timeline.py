@@ -221,7 +221,7 @@ def test_runs_with_the_same_memory_share_an_axis_and_it_says_so(widget):
     """The first run filled half of the chart: the axis also had to fit a planned run, which needs twice as much."""
     for film, (way, peak) in zip(widget.films, widget.peaks.items()):
         most = max(other for each, other in widget.peaks.items() if each.planned == way.planned)
-        words = f"one axis for 6 runs: the largest has {in_words(most)}"
+        words = f"one axis for 6 of the runs: the largest of these has {in_words(most)}"
         assert (words in film["panels"][0]["html"]) == (1.1 * peak < most)
         assert film["plot"][-1] < 1.2 * most
 
