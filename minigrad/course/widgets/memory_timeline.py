@@ -360,7 +360,7 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
 def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], way: Any, other: Run, end: int) -> str:
     """The areas of the consumers, the peak as a column, the outline of `other`, the phases; with room for `peaks`."""
     most, peak = max(peaks), max(entries, key=lambda entry: entry.total)
-    words = f" (one axis for {len(peaks)} of the runs: the largest of these has {size(most)})" * (most > 1.1 * peak.total)
+    words = f" (one axis for {len(peaks)} of the runs; their largest has {size(most)})" * (most > 1.1 * peak.total)
     y = upwards(0, most * SPACE, "memory in use" + words, words=size)
     x = replace(across(0, len(entries), "", marks=[]), end=end)
     ghost, labels = outline(way, *other, entries, x, y) if other[1] is not entries else ("", [])

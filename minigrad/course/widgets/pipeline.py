@@ -151,9 +151,10 @@ def draw_times(length: float, one: float, unit: str) -> list[str]:
 def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: float) -> Iterator[str]:
     """The heading of a run, with its bubble and what it keeps; and the names of its rows."""
     most = most_by_worker(tasks)
-    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks)}</tspan> idle<tspan data-id="so{r}"></tspan>'
+    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks)}</tspan> idle<tspan data-id="so{r}"/>'
     yield f'<text x="4" y="{top - 10}"><tspan class="mg-name">{escape(name)}</tspan>{idle}'
-    yield f'<tspan dx="20">keeps </tspan><tspan class="mg-big">≤ {max(most)}</tspan> activations</text>' if most else "</text>"
+    keeps = f'<tspan dx="20">keeps </tspan><tspan class="mg-big">≤ {max([0, *most])}</tspan> activations'
+    yield f"{keeps * bool(most)}</text>"
     for i, row in enumerate(rows):
         yield text("mg-number", NAMES - 8, top + i * ROW + 16, row)
     for i, n in enumerate(most):
