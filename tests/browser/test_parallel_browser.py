@@ -72,6 +72,8 @@ def test_the_bubble_is_hatched_and_counted_and_can_be_read_on_a_phone(show):
     page.locator(".mg-widget").focus()
     counts = page.locator('[data-id^="all"]')
     assert page.locator(".mg-outlined").count() == 128  # the plan
+    assert page.locator(".mg-view").evaluate("view => view.scrollLeft") == 0  # it opened in the middle of the run
+    assert page.locator("svg.mg-names").bounding_box()["x"] < 30  # the hint to scroll was a column before it
     bar, label = (page.locator(f"[data-id=f0-0-0a] {part}").bounding_box() for part in (".mg-frame", "text"))
     assert bar["width"] >= 2 * label["width"]  # in bars of 10 pixels the digits stood side by side
     cover, first = page.locator(".mg-cover.mg-now"), page.locator(".mg-idle").first
