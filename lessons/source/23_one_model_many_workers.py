@@ -525,8 +525,8 @@ for name in ("gpipe", "1f1b"):
 Pipeline(schedule("1f1b", 4, 8))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# *The picture: counted again. Stage 0 does four forwards, and from then on backward and forward in turn. There are as
-# many free places as with GPipe, in other corners.*
+# *The picture: counted again, with 8 micro-batches; GPipe's picture above had 4. Stage 0 does four forwards, and from
+# then on backward and forward in turn. There are as many free places as with GPipe and 8, in other corners.*
 #
 # 1F1B saves *memory* and no time: the bubble is as large as before. A stage keeps as many micro-batches as there are
 # stages from it to the end, 4, 3, 2, 1, however many there are in all. So *many* micro-batches no longer cost memory,

@@ -88,18 +88,14 @@ def in_brief(x: float) -> str:
 
 
 def row_of(maps: Sequence[Heat | None], around: Sequence[str]) -> list[tuple[str, Heat | str, float]]:
-    """What an arrow to the left shows, as (what it is, heat map or text, width): passed on = slope × arrived.
+    """What an arrow to the left shows, as (what it is, heat map or text, width): passed on = arrived × slope.
 
     around    without a slope, the text before and after what arrived: passed on = arrived @ bᵀ
     """
     came, slope, passed = maps
-    texts = ["" if came else "=", "=" if slope else f"= {around[0]}" * (came is not None), "×" if slope else ""]
-    row = [
-        x
-        for text, of, each in zip(texts, ("passed", "slope", "came"), (passed, slope, came))
-        for x in (("", text), (of, each))
-    ]
-    row = [*row, ("", "" if slope or came is None else around[1])]
+    before, after = ("", "×") if slope else around if came else ("", "")
+    row = [("", "=" * (came is None)), ("passed", passed), ("", f"= {before}".rstrip() * bool(slope or came))]
+    row += [("came", came), ("", after), ("slope", slope)]
     return [(of, x, x.width if isinstance(x, Heat) else 7.5 * len(x) + SYMBOL / 2) for of, x in row if x]
 
 

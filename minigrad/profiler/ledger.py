@@ -91,6 +91,7 @@ SENDS = (
     "the derivative of {0} sends on {1:,} new bytes of gradients",
 )
 WORKS = "in the program, {}: {:,} of the {:,} bytes of its workspace are in use"
+WORKS_IN_NONE = "in the program, {}: its plan needs no workspace"
 WORKS_AGAIN = "the same program runs again, in the same workspace"
 LETS = ", and lets go {2:,} bytes that were kept for it"
 
@@ -428,7 +429,8 @@ class Ledger:
             sign = "a copy" if step.node is None else sign_of(step.node.op)
             where = getattr(step.node, "place", None)
             there = about if where is None else About(sign, where.module, where)
-            self.write((WORKS, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live), late)
+            works = WORKS if plan.size else WORKS_IN_NONE
+            self.write((works, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live), late)
         self.write("the program is done, and has returned its outputs", about, late=late)
 
 

@@ -32,7 +32,7 @@ def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(show):
     press(page, "ArrowRight", times=2)
     expect(widget.locator(".mg-box.mg-hot .mg-grad")).to_have_text("0.5")
     expect(widget.locator(".mg-say")).to_have_text(
-        "The tangent of s = a × b is 0.5 × 1 + 2 × 0 = 0.5, for each 1 that a moves."
+        "The tangent of s = a × b is 0.5 × 1 + 2 × 0 = 0.5: how fast s changes as a changes."
     )
     press(page, "Home")
     assert cells(widget, "f") == cells(widget, "r") == ["·"] * 6

@@ -132,13 +132,13 @@ def cuts(held: np.ndarray, sizes: list[int], algorithm: str, rounds: Rounds, is_
         name = f"Round {r} of {len(rounds)}"
         texts = {"round": name, "total": f"{sum(gone):,} of {total:,} bytes sent"}
         texts |= {f"b{m.source}": f"{gone[m.source]:,}" for m in sent}
-        say = f"{name}, {pluralize(len(sent), 'message', 'messages')}: {describe_message(sent[0], n)}"
+        example = "For example, " * (len(sent) > 1) + describe_message(sent[0], n)
+        say = f"{name}, {pluralize(len(sent), 'message', 'messages')}. {example[0].upper()}{example[1:]}"
         yield round_cut(r, say, texts, sent, held, counts)
     assert (counts == n).all()
     done = {"round": f"after {len(rounds)} rounds", "does": "each has the sum"}
-    past = {"past": [f"r{r}" for r in range(1, len(rounds) + 1)]}
     say = summed_up(sum(map(len, rounds)), len(rounds), max(gone), sum(sizes), n)
-    yield Cut(PHASES[3], say, text=done, hot=past)
+    yield Cut(PHASES[3], say, text=done)
 
 
 def round_cut(
@@ -148,7 +148,7 @@ def round_cut(
     n, adds = len(held), any(m.add for m in sent)
     to = {part(m.to, c): (m.to, c) for m in sent for c in range(n)[m.part]}
     source = [part(m.source, c) for m in sent for c in range(n)[m.part]]
-    texts["does"] = "what comes is added" if adds else "what comes is complete"
+    texts["does"] = "received chunks are added" if adds else "received chunks are complete"
     texts |= {id: short(held[at]) for id, at in to.items()}
     on = {"shown": [f"s{r}"]}
     for id, at in to.items():
@@ -169,8 +169,8 @@ def summed_up(sent: int, rounds: int, most: int, whole: int, n: int) -> str:
     """The cost of a run in words: rounds cost latency, and the most bytes that a worker sent cost bandwidth."""
     return (
         f"Each has the sum, after {rounds} rounds and {sent} messages. No worker sent more than {most:,} bytes, "
-        f"{number(most / whole)} times its vector. Had all sent theirs to worker 0, it would have received "
-        f"{(n - 1) * whole:,} bytes, and sent as many."
+        f"{number(most / whole)} times its vector. Had all sent theirs to worker 0, worker 0 would have "
+        f"received {(n - 1) * whole:,} bytes, and sent as many back."
     )
 
 
@@ -274,7 +274,7 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
     sent = [[(r, m) for r, each in enumerate(rounds, 1) for m in each if m.source == i] for i in range(n)]
     most = max(sum(sum(sizes[m.part]) for _, m in row) for row in sent)
     scale, total = BAR / max(naive, most), sum(sum(sizes[m.part]) for each in rounds for m in each)
-    rather = f'<tspan class="mg-dim">, not {naive:,}</tspan>' * (most < naive)
+    rather = f'<tspan class="mg-dim">; naive: ≤ {naive:,}</tspan>' * (most < naive)
     drawn = [f'<text class="mg-message" x="4" y="{top - 8}">Each sends ≤ {most:,} bytes{rather}</text>']
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)

@@ -158,9 +158,9 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
             arrows, moved = picture.arrows_into[box.id], each.moved[box.id]
             shares = [(arrow.id, each.moved[arrow.tail]) for arrow in arrows if arrow.tail in each.moved]
             tangent = f"The tangent of {box.display_name} = {picture.formula(box)} is {total(both, shares, moved)}"
-            say, texts = f"{tangent}, for each 1 that {each.of} moves.", {f"f{box.id} moved": moved}
+            say = f"{tangent}: how fast {box.display_name} changes as {each.of} changes."
             hot = [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]
-            yield Cut(PHASES[1], say, text=texts, hot={"hot": hot})
+            yield Cut(PHASES[1], say, text={f"f{box.id} moved": moved}, hot={"hot": hot})
     column = {f"fJ{j},{i}": number(float(x)) for j, x in enumerate(both.forward[:, i])}
     entries = join_names([f"∂{y}/∂{each.of} = {x}" for y, x in zip(both.rows, column.values())])
     yield Cut(PHASES[1], f"A column of the Jacobian: {entries}.", text=column, hot={"hot": [*column]})
@@ -185,7 +185,7 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
             shares = [(arrow.id, each.moved[arrow.head]) for arrow in users if arrow.head in each.moved]
             own = ["1"] * (box.id in picture.ends and name == each.of)
             cotangent = f"The cotangent of {name} is {total(both, shares, moved, own)}"
-            say = f"{cotangent}: what {each.of} moves for each 1 that {name} moves."
+            say = f"{cotangent}: how fast {each.of} changes as {name} changes."
             back = [f"r{box.id}", *(f"r{arrow.id}" for arrow in users)]
             yield Cut(PHASES[2], say, text={f"r{box.id} moved": moved}, hot={"back": back})
     row = {f"rJ{j},{i}": number(float(x)) for i, x in enumerate(both.reverse[j])}

@@ -54,7 +54,7 @@ PHASES = ("start", "forward", "backward", "update", "end")
 MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
-THIN = 0.025  # the share of a peak below which a part has no label
+THIN = 0.01  # the share of a peak below which a part has no label
 BAND = {"forward": (0, "fwd", "saves"), "backward": (3, "back", "frees"), "update": (2, "", "update")}
 SHORT = {"compiler's workspace": "workspace", BEYOND[0]: "inside the op", BEYOND[1]: "Python's objects"}
 NAMES = {*CONSUMERS, *SHORT.values()}
@@ -63,6 +63,7 @@ WIDE, NARROW = 440, 262  # pixels: the right end of the axis, on a phone too
 COLUMN, BESIDE = 14, 222  # pixels: from the axis to the column of the peak, and to the right edge
 AREAS = re.compile(r"(<path class=.mg-area mg-s\d. data-series=.\d.) d=[^/]*")  # memory_timeline.js draws them
 WHO, TABLES = '<p class="mg-who" aria-live="polite"></p>', '<div class="mg-numbers"></div><div class="mg-runs"></div>'
+WHY = "<small>Planned: each program keeps its workspace, and what forward saved until backward is done.</small>"
 Run = tuple[Any, Sequence[Moment]]  # switches, and moments
 Loss = Callable[[Any, Any], Any]  # of two tensors
 POINT = "Live bytes: point at a colour to see whose they are"
@@ -154,7 +155,7 @@ class MemoryTimeline(ChartFilm):
         axis = self.alike(way)
         wide, narrow = (draw_timeline(entries, axis, way, self.reference_run(way), end) for end in (WIDE, NARROW))
         drawn = AREAS.sub(r"\1", shorten_svg(wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)))
-        panels = [Panel(POINT, drawn + WHO), Panel("The same in numbers", TABLES)]
+        panels = [Panel(POINT, drawn + WHO), Panel("The same in numbers", TABLES + WHY * (len(peaks) > 1))]
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         self.owners.append(list(owners(entries, large, numbers)))
@@ -359,14 +360,14 @@ def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
 def draw_timeline(entries: Sequence[Moment], peaks: Collection[int], way: Any, other: Run, end: int) -> str:
     """The areas of the consumers, the peak as a column, the outline of `other`, the phases; with room for `peaks`."""
     most, peak = max(peaks), max(entries, key=lambda entry: entry.total)
-    words = f" (one axis for {len(peaks)} runs: the largest has {size(most)})" * (most > 1.1 * peak.total)
+    words = f" (one axis for {len(peaks)} of the runs; their largest has {size(most)})" * (most > 1.1 * peak.total)
     y = upwards(0, most * SPACE, "memory in use" + words, words=size)
     x = replace(across(0, len(entries), "", marks=[]), end=end)
     ghost, labels = outline(way, *other, entries, x, y) if other[1] is not entries else ("", [])
     parts = [*areas(entries, x, y, ghost), *strip(entries, x)]
     parts += draw_peak(entries, peak, x.at(entries.index(peak) + 0.5), end + COLUMN, y, labels)
     title, beside = f"Live bytes by consumer; peak {peak.total:,} bytes", BESIDE if end == WIDE else WIDTH - end
-    return chart(title, x, y, *parts, height=304, beside=beside)
+    return chart(title, x, y, *parts, height=312, beside=beside)
 
 
 def size(nbytes: float) -> str:
@@ -411,7 +412,7 @@ def draw_peak(
         yield f'<text{look} x="{start}" y="{height:.1f}"><tspan class="mg-name">{words}</tspan>'
         yield "".join(f" <tspan{place}>{escape(each)}</tspan>" for each in lines) + "</text>"
         leader = f'<path class="mg-leader mg-s{series}" d="M{left + 17},{middle:.0f}L{left + 23},{height - 4:.0f}"/>'
-        yield leader * (series >= 0)
+        yield leader * (series >= 0 and abs(height - 4 - middle) > 3 and words != size(0))  # else it looks like a minus
 
 
 def place_labels(labels: Sequence[Any], is_wide: bool) -> list[Any]:
@@ -484,5 +485,7 @@ def strip(entries: Sequence[Moment], x: Axis) -> Iterator[str]:
         yield f'<g class="mg-s{look}"><path class="mg-band" d="M{left:.1f},{BOTTOM + 6}H{right:.1f}v18H{left:.1f}z"/>'
         yield text("mg-sign", (left + right) / 2, BOTTOM + 19.5, word) * bool(word) + "</g>"
         middle = min((left + right) / 2, x.end - 18)
-        if below and middle - last > 38 and (right - left > 66 or phase == "update"):
-            yield text("mg-sign mg-dim", last := middle, BOTTOM + 40, below)
+        is_update = phase == "update"
+        if below and (middle - last > 46 if is_update else right - left > 66):
+            last = middle if is_update else last
+            yield text("mg-sign mg-dim", middle, BOTTOM + 40 + 13 * is_update, below)

@@ -22,7 +22,7 @@ from .widget import HERE
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 890, 17  # pixels: the width of a run, which grows until a typical task has room for its label
-NAMES, TOP, ROW, BAR, STACK, HEAD = 78, 20, 38, 24, 11, 30  # pixels: names of rows, times, row, its two parts, heading
+NAMES, TOP, ROW, BAR, STACK, HEAD = 78, 20, 38, 20, 14, 30  # pixels: names of rows, times, row, its two parts, heading
 Run = tuple[str, list[Task]]  # its name, and its tasks
 
 
@@ -151,9 +151,10 @@ def draw_times(length: float, one: float, unit: str) -> list[str]:
 def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: float) -> Iterator[str]:
     """The heading of a run, with its bubble and what it keeps; and the names of its rows."""
     most = most_by_worker(tasks)
-    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks)}</tspan> idle'
+    idle = f'<tspan class="mg-big" data-id="all{r}" dx="16">{share(tasks)}</tspan> idle<tspan data-id="so{r}"/>'
     yield f'<text x="4" y="{top - 10}"><tspan class="mg-name">{escape(name)}</tspan>{idle}'
-    yield f'<tspan class="mg-big" dx="20">≤ {max(most)}</tspan> activations kept</text>' if most else "</text>"
+    keeps = f'<tspan dx="20">keeps </tspan><tspan class="mg-big">≤ {max([0, *most])}</tspan> activations'
+    yield f"{keeps * bool(most)}</text>"
     for i, row in enumerate(rows):
         yield text("mg-number", NAMES - 8, top + i * ROW + 16, row)
     for i, n in enumerate(most):
@@ -188,9 +189,9 @@ def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> I
 def draw_bar(id: str, look: str, task: Task, words: str, one: float, top: float) -> str:
     """A task with its label, or a wait with its hatch."""
     x, y, wide = task.start * one, top + task.worker * ROW, (task.end - task.start) * one
-    inside = text("mg-value", x + wide / 2, y + 17, words)
+    inside = text("mg-value", x + wide / 2, y + 15, words)
     if look == "idle":
-        inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 11:.0f},{y + 12}h{max(wide - 13, 0):.0f}"/>'
+        inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 11:.0f},{y + 10}h{max(wide - 13, 0):.0f}"/>'
     size = f'width="{max(wide - 2, 0.5):.1f}" height="{BAR - 2}"'
     frame = f'<rect class="mg-frame" x="{x + 1:.1f}" y="{y + 1}" {size}/>'
     return f'<g class="mg-box mg-{look}" data-id="{id}">{frame}{inside}</g>'
@@ -207,7 +208,9 @@ def cuts(runs: list[Run], unit: str) -> Iterator[Cut]:
     names = " and ".join(name for name, _ in runs)
     say = f"{describe_sizes(every, rows)}, {names}. Blue is forward, dashed is backward{twice}; the number is the"
     looks = {"outlined": [name_of(t, r) for r, (_, tasks) in enumerate(runs) for t in tasks]}
-    yield Cut("", f"{say} micro-batch{letters}.", text=counts(runs, -1), on=looks, hot={"now": ["t0"]})
+    start = [name_of(min(runs[0][1], key=lambda task: task.start), 0)]  # a phone scrolls to what comes first here
+    hot = {"opens": start, "now": ["t0"]}
+    yield Cut("", f"{say} micro-batch{letters}.", text=counts(runs, -1), on=looks, hot=hot)
     for start in starts_of(every):
         yield cut_at(start, runs, rows, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
@@ -228,7 +231,8 @@ def cut_at(start: float, runs: list[Run], rows: Sequence[str], unit: str) -> Cut
 
 
 def counts(runs: list[Run], time: float = inf) -> dict[str, str]:
-    return {f"all{r}": share(tasks, time) for r, (_, tasks) in enumerate(runs)}
+    so_far = {f"so{r}": " so far" * (time < inf) for r in range(len(runs))}
+    return so_far | {f"all{r}": share(tasks, time) for r, (_, tasks) in enumerate(runs)}
 
 
 def describe_kept(runs: list[Run], interleaved: bool) -> str:

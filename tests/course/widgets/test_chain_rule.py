@@ -373,6 +373,8 @@ def test_matrices_on_the_arrows_are_the_engines_and_add_up_in_the_box():
     so_far, now = (passed for _, _, passed in arrows)
     assert numbers(shares[-1]["grad_heats"]["b1"]) == [a + b for a, b in zip(so_far, now)]
     assert "at [0, 1], 6 + 6 = 12." in told(rule)
+    order = re.findall(r'data-of="(passed|came|slope)"', rule.svg)
+    assert ["passed", "came", "slope"] in [order[k : k + 3] for k in range(len(order))]  # as in the legend
 
 
 def test_the_summands_of_a_gradient_stand_in_its_box_and_stay():

@@ -182,8 +182,8 @@ def test_names_of_the_learner_are_escaped():
 def test_a_step_on_numbers_says_its_sum():
     said = [step["say"] for step in ForwardAndReverse(lambda a, b: a * b - a, 0.5, 2.0).steps]
 
-    assert "The tangent of y = #3 − a is 1 × 2 − 1 × 1 = 1, for each 1 that a moves." in said
-    assert "The cotangent of a is 2 × 1 − 1 × 1 = 1: what y moves for each 1 that a moves." in said
+    assert "The tangent of y = #3 − a is 1 × 2 − 1 × 1 = 1: how fast y changes as a changes." in said
+    assert "The cotangent of a is 2 × 1 − 1 × 1 = 1: how fast y changes as a changes." in said
 
 
 def test_an_output_without_a_name_gets_none_of_the_inputs():

@@ -214,6 +214,9 @@ def test_the_picture_alone_says_whose_the_areas_are(widget):
     high = [float(low) - float(top) for _, low, top in column]
     share = [peak.live[int(i)] / peak.total for i, *_ in column]
     assert high == pytest.approx([each * sum(high) for each in share], abs=0.2)  # the peak, beside the plot
+    thin = MemoryTimeline(chain(3, 8), MSE, *batch(256, 8))
+    assert thin.runs[WAYS[0]][0].live[0] < 0.025 * thin.peaks[WAYS[0]]
+    assert ">parameters<" in thin.svg  # the labels did not add up to the peak
     assert re.search(">saved( for backward| for)?<", widget.films[0]["panels"][0]["html"])
 
 
@@ -221,7 +224,7 @@ def test_runs_with_the_same_memory_share_an_axis_and_it_says_so(widget):
     """The first run filled half of the chart: the axis also had to fit a planned run, which needs twice as much."""
     for film, (way, peak) in zip(widget.films, widget.peaks.items()):
         most = max(other for each, other in widget.peaks.items() if each.planned == way.planned)
-        words = f"one axis for 6 runs: the largest has {in_words(most)}"
+        words = f"one axis for 6 of the runs; their largest has {in_words(most)}"
         assert (words in film["panels"][0]["html"]) == (1.1 * peak < most)
         assert film["plot"][-1] < 1.2 * most
 
