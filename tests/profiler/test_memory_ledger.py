@@ -451,7 +451,7 @@ def test_the_widget_and_the_table_have_one_peak():
 
     assert (name, whole) == ("all", ledger.peak.total)
     assert f"peak {whole:,} bytes" in film.svg
-    live = np.array(film.films[0]["live"]).cumsum(0)
+    live = np.array(film.films[0]["live"])
     assert live[live.sum(1).argmax(), 7] == ledger.peak.inside
     assert repr(ledger.timeline()[0]).endswith("bytes at the start: nothing has run yet")
 

@@ -12,7 +12,7 @@
 
 const ROOT = -1, PAD = 8, HEAD = 36, GAP = 10, COLUMN = 22, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share of bends is straight
-const FAR = 3; // layers that a line passes; a line to another row counts as so many more
+const FAR = 3; // layers passed
 
 function arranged(graph, room = graph.room) {
   const { children, parent, closed, heading, links } = graph;

@@ -45,7 +45,7 @@ from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Linear, Op
 
-PER_BLOCK = 16  # device blocks per block of columns: in smaller blocks, calls cost more than the cache saves
+PER_BLOCK = 8  # device blocks per block of columns: in smaller blocks, calls cost more than the cache saves
 
 
 @dataclass(frozen=True)
