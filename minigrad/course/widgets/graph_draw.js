@@ -62,7 +62,7 @@ function putWires(g) { // the lines; what the pointer meets; how many values a l
 }
 function countOf(size, points, n) { // in the longest piece
   const [long, x, y] = points.slice(1).map(([x, y], i) => [Math.abs(x - points[i][0]), x + points[i][0], y + points[i][1]]).sort(([a], [b]) => b - a)[0];
-  return `<text class="mg-label" x="${r(x / 2 + (points.some(([, , corner]) => corner) && (n % 3) * 60 - 60))}" y="${r(y / 2 + 4)}">${size}${long > 90 ? " values" : ""}</text>`;
+  return long < 90 ? "" : `<text class="mg-label" x="${r(x / 2 + (points.some(([, , corner]) => corner) && (n % 3) * 60 - 60))}" y="${r(y / 2 + 4)}">${size} values</text>`;
 }
 
 function shapeIn(g, i) {
