@@ -248,10 +248,7 @@ def merge_removed_lines(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def draw_account(ops: str, moved: int, first: int, most: int) -> str:
-    """The number of ops, and a bar of the bytes moved within that of the graph that moves most.
-
-    first    the bytes moved by the graph to compare with
-    """
+    """The number of ops, and a bar of the bytes moved, compared with `first`, within that of the largest graph."""
     saved, end = 1 - moved / first, 240 * moved / most
     words = text("mg-number mg-saved", 234, 40, f"−{100 * saved:.0f} %") if saved > 0 and end < 190 else ""
     bars = ["mg-room", 0.5, 239], ["mg-moved", 0, end]
@@ -304,6 +301,9 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
     rest = f" {pluralize(len(idle), 'pass', 'passes')} more found nothing to change." if idle else ""
     if first.step.bytes_moved < SMALL:
         rest = f" Arrays this small stay in the cache, so their bytes say little about the time.{rest}"
+    gone = {*compare(first, last)[0]} - fused_in(scenes)
+    if re.search(r"\+ 0(?![.\d])", first.signs([key for key in first.ops if key not in gone])):
+        rest = f" + 0 stays: −0 + 0 is 0, and not −0.{rest}"
     say = f"All passes together: {first.ops_in_words} as written, {last.step.nodes} when it runs.{rest}"
     yield Cut("", say, scene=f"scene {len(scenes)}", hot={"hot": ["row 0", f"row {len(scenes) - 1}"]})
 

@@ -45,7 +45,8 @@ NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion
 EAGER = "Eager: built again in every call"
 STRIPS = (HERE / "static_vs_dynamic.svg").read_text("utf-8").split("\n\n")  # calls, and runs of one graph
 COUNTED = "How often Python runs each line"
-HEADS = '<div class="mg-heads"><span>eager call</span><span>graph run, after tracing</span></div>'
+GRAPH_RUN = "graph run, after tracing"
+HEADS = f'<div class="mg-heads"><span>eager call</span><span>{GRAPH_RUN}</span></div>'
 LINE = re.compile(r'(<span data-id="line (\d+)"[^>]*>)')
 COUNTS = r"\1" + "".join(rf'<i class="mg-ran" data-id="{key} \2" aria-hidden="true"></i>' for key in ("ran", "idle"))
 
@@ -96,7 +97,7 @@ def draw_counts(html: str, last: Mapping[str, str]) -> str:
     wide = 44 + LETTER * (max(len(re.sub("<.*?>|&.*?;", "", line)) for _, line in lines) + 7)
     end = f'<i class="mg-ran" x="{wide:g}" text-anchor="end">'
     idle = any(key.startswith("idle") for key in last)
-    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}{"graph run, after tracing" if idle else ""}</i>']
+    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}{GRAPH_RUN if idle else ""}</i>']
     for n, (key, line) in enumerate(lines, 1):
         ran, never = (last.get(f"{each} {key}", "") for each in ("ran", "idle"))
         start = f'<i class="mg-ran" x="34" text-anchor="end">{ran}</i><i class="mg-dim" x="44">{n:2} </i>'
@@ -288,9 +289,7 @@ def to_be_built(right: AsGraph) -> list[str]:
     return [f"r{box.id}" for box in right.picture.boxes] + [f"r{arrow.id}" for arrow in right.picture.arrows]
 
 
-def sentence(
-    source: str, moment: LineRun, parts: Sequence[str], text: str, already: str, where: str = "traced"
-) -> str:
+def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str, where: str = "traced") -> str:
     """A sentence about a line's effects on both sides; `already` describes a line that adds no box."""
     boxes = [part for part in parts if part.startswith("rb")]
     values = join_names(list(moment.values.values()))

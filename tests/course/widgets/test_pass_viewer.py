@@ -85,6 +85,11 @@ def test_constants_are_seen():
     assert widget.steps[1]["say"].startswith("simplify removes × 1. Now: 1 op, ")
 
 
+@pytest.mark.parametrize(("f", "stays"), [(lambda x: x.tanh() * 1 + 0, True), (lambda x: x.tanh() + 0.5, False)])
+def test_why_a_zero_is_still_added_is_told(f, stays):
+    assert ("+ 0 stays: −0 + 0 is 0, and not −0." in PassViewer(mg.function(f), mg.ones(3)).steps[-1]["say"]) == stays
+
+
 def test_what_stays_has_one_key_in_all_scenes():
     html = PassViewer(loss(), X, Y).films[0]["panels"][0]["html"]
     scenes = [set(re.findall(r'data-key="(.*?)"', scene)) for scene in html.split("<div data-scene")[1:]]
