@@ -2,7 +2,7 @@
 
 const MOST_BESIDE = 3; // lines
 
-function standIns(g) { // item → its box: its own, or that of the outermost closed group around it
+function standIns(g) { // item → its own box, or that of the outermost closed group around it
   const { items } = g, box = new Int32Array(items.length), isOpen = (i) => i === ROOT || (g.open.has(i) && box[i] === i);
   const find = (groups) => items.forEach((item, i) => { if (isGroup(item) === groups) box[i] = isOpen(item.in) ? i : box[item.in]; });
   find(true); // an outer group comes before an inner one
