@@ -164,6 +164,7 @@ LABEL_ABOVE = """() => {
 @pytest.mark.daily
 def test_a_saved_page_replays_the_frames(show):
     view = trained(200)
+    view.steps[-1]["curve"] = [*view.steps[-1]["curve"][:-1], [199, 0.7], view.steps[-1]["curve"][-1]]  # a spike
     page = show(view, reduced_motion="reduce").page
     widget = page.locator(".mg-widget")
     expect(widget.locator(".mg-say")).to_have_text("Before the first step.")
