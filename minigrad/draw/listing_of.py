@@ -82,7 +82,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     own = {name: x for pairs in held for name, x in pairs}
     outside = [x.node for x in given] if is_module else leaves_except(ys, own.values())
     listing = listing_of_tensors(ys, {**own, **namespace, **inputs}, calls, outside)
-    listing.output = f"a call of {name}"
+    listing.output = "a call of a lambda" if name == "<lambda>" else f"a call of {name}"
     return listing
 
 

@@ -395,7 +395,7 @@ def test_motion_ends_within_a_second_and_can_be_interrupted(play):
     page = play()
     running = "() => document.getAnimations().length"
     page.wait_for_function("() => !document.getAnimations().length")
-    page.get_by_role("button", name="Play again").click()
+    page.get_by_role("button", name="Replay the flow").click()
     assert page.evaluate(running) > 10
     longest = "() => Math.max(...document.getAnimations().map((one) => one.effect.getComputedTiming().endTime))"
     assert page.evaluate(longest) <= 1000
@@ -403,7 +403,7 @@ def test_motion_ends_within_a_second_and_can_be_interrupted(play):
     assert page.evaluate(running) == 0
 
     page = play(reduced_motion="reduce")
-    page.get_by_role("button", name="Play again").click()
+    page.get_by_role("button", name="Replay the flow").click()
     assert page.evaluate(running) == 0
 
 

@@ -344,12 +344,13 @@ def test_a_kernel_that_is_gone_is_told(lab):
 def test_a_saved_page_locks_and_compares_nothing(show, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = show(Quiz("00_start_here")).page
+    alone = "This page compares no answers: run the notebook to see what is right."
+    expect(page.locator(".mg-score")).to_have_text(f"0 of 4 locked. {alone}")  # it promised to tell later
     part = page.locator(".mg-asked").first
     part.get_by_text("It has an error").click()
     part.get_by_text("fairly sure").click()
     part.get_by_role("button", name="Lock").click()
 
-    alone = "Locked in this page, and compared only where the notebook runs."
     expect(part.locator(".mg-say")).to_have_text("It can no longer be changed.")
     expect(part.get_by_role("button", name="Locked")).to_be_disabled()
     expect(page.locator(".mg-score")).to_have_text(f"1 of 4 locked. {alone}")

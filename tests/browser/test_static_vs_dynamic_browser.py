@@ -122,6 +122,8 @@ def test_a_line_leads_from_the_code_that_runs_to_its_boxes_and_tracing_stops_at_
     for function, touches in ((halving, "true"), (f, "true,true")):
         page = show(StaticVsDynamic(function, mg.tensor(3.0)), viewport={"width": 1090, "height": 768}).page
         page.locator(".mg-widget").focus()
+        if function is halving:  # the sign is no slab of colour before the line that stops
+            assert page.locator("[data-id=rstop] .mg-frame").evaluate("x => getComputedStyle(x).fill") == "none"
         press(page, "ArrowRight", times=2)
         assert page.evaluate(TOUCHES) == touches
         assert page.locator(".mg-stopped, .mg-hot[data-id=rstop]").count() == 2 * (function is halving)

@@ -154,9 +154,17 @@ def test_what_a_loss_raises_is_shown_and_the_kernel_lives(lab):
     assert notebook.kernel("print('alive')") == "alive"
 
 
+LABEL_ABOVE = """() => {
+  const label = document.querySelector(".mg-loss .mg-name");
+  const [, x, y] = label.getAttribute("transform").match(/\\((\\S+) (\\S+)\\)/);
+  return [...document.querySelectorAll(".mg-loss .mg-curve")].at(-1).getAttribute("points").split(" ")
+    .map((point) => point.split(",").map(Number)).filter(([at]) => at > x).every(([, at]) => at > y); }"""
+
+
 @pytest.mark.daily
 def test_a_saved_page_replays_the_frames(show):
     view = trained(200)
+    view.steps[-1]["curve"] = [*view.steps[-1]["curve"][:-1], [199, 0.7], view.steps[-1]["curve"][-1]]  # a spike
     page = show(view, reduced_motion="reduce").page
     widget = page.locator(".mg-widget")
     expect(widget.locator(".mg-say")).to_have_text("Before the first step.")
@@ -169,6 +177,8 @@ def test_a_saved_page_replays_the_frames(show):
         expect(widget.locator(".mg-say")).to_have_text(frame["say"])
         assert_painted(widget, frame["heat"])
         assert_network_drawn(widget, frame["weights"], view.corners)
+    page.keyboard.press("End")
+    assert page.evaluate(LABEL_ABOVE), "the last loss lies on the curve"
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
     assert widget.bounding_box()["height"] <= 600

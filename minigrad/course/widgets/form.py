@@ -35,6 +35,8 @@ class Form(Widget):
     def on_skip(self) -> None:
         """Called when the learner wants to see the result without an answer. Most forms have no such button."""
 
+    heading = property(lambda self: f"{type(self).__name__}: {self.label.replace('_', ' ')}")
+
     @property
     def fallback(self) -> dict[str, str]:
         return {"text/html": f"<pre>{escape(self.text)}</pre>", "text/plain": self.text}

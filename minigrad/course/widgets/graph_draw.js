@@ -2,7 +2,7 @@
 
 const MOST_BESIDE = 3; // lines
 
-function standIns(g) { // item → the box shown for it: its own, or that of the outermost closed group around it
+function standIns(g) { // item → its own box, or that of the outermost closed group around it
   const { items } = g, box = new Int32Array(items.length), isOpen = (i) => i === ROOT || (g.open.has(i) && box[i] === i);
   const find = (groups) => items.forEach((item, i) => { if (isGroup(item) === groups) box[i] = isOpen(item.in) ? i : box[item.in]; });
   find(true); // an outer group comes before an inner one
@@ -10,7 +10,7 @@ function standIns(g) { // item → the box shown for it: its own, or that of the
   return { box, isOpen };
 }
 
-function linksOf({ arrows, items }, box) { // [tail, head] between the boxes shown, each once
+function linksOf({ arrows, items }, box) { // [tail, head] of boxes, each once
   const links = new Map();
   for (let i = 0; i < arrows.length; i += 2) {
     const tail = box[arrows[i]], head = box[arrows[i + 1]];
@@ -52,7 +52,7 @@ function drawGraph(g) {
   mark(g);
 }
 
-function putWires(g) { // the lines; what the pointer meets; how many values a line carries
+function putWires(g) { // lines, where the pointer meets them, their values
   const { wires, routes } = g.screen;
   const back = routes.flatMap((points) => points.filter(([, , corner]) => corner).slice(1, 2)).map(([x, y]) => [x - 40, y]); // the direction of a lane
   const tip = (points, by) => points.map(([x, y]) => `M${r(x)},${r(y)}l${by},-3.5v7z`).join("");
@@ -62,7 +62,7 @@ function putWires(g) { // the lines; what the pointer meets; how many values a l
 }
 function countOf(size, points, n) { // in the longest piece
   const [long, x, y] = points.slice(1).map(([x, y], i) => [Math.abs(x - points[i][0]), x + points[i][0], y + points[i][1]]).sort(([a], [b]) => b - a)[0];
-  return `<text class="mg-label" x="${r(x / 2 + (points.some(([, , corner]) => corner) && (n % 3) * 60 - 60))}" y="${r(y / 2 + 4)}">${size}${long > 90 ? " values" : ""}</text>`;
+  return long < 90 ? "" : `<text class="mg-label" x="${r(x / 2 + (points.some(([, , corner]) => corner) && (n % 3) * 60 - 60))}" y="${r(y / 2 + 4)}">${size} values</text>`;
 }
 
 function shapeIn(g, i) {

@@ -15,6 +15,7 @@ from typing import Any
 
 import traitlets
 
+from ...draw.charts import place_in_rows
 from ...draw.drawing import Drawing
 from ...draw.hierarchy import CROWD, NodeGroup, hierarchy
 from ...draw.layout import LayoutError
@@ -35,6 +36,7 @@ LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 20  # boxes shown at first
 MOST = 120  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
+KEYS = {'class="mg-kept"': "saved: backward needs it", ">norm ": "norm: √ of the sum of all squares"}
 FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an Entry
 
 
@@ -130,7 +132,10 @@ class GraphView(Widget):
     def svg(self) -> str:
         """The static picture, `still`, as SVG; from top to bottom if it is wide."""
         drawn = svg(self.still, self.label, self.text)
-        return drawn if natural_width(drawn) <= ROOM else svg(self.still, self.label, self.text, direction="TB")
+        if natural_width(drawn) > ROOM:
+            drawn = svg(self.still, self.label, self.text, direction="TB")
+        keys = "; ".join(words for mark, words in KEYS.items() if mark in drawn)
+        return place_in_rows(self.label, STYLE, [(keys, drawn)]) if keys else drawn
 
     @property
     def still(self) -> Picture:

@@ -73,7 +73,7 @@ class PassViewer(Film):
         with redirect_stdout(StringIO()):  # discards the output of each run
             way = steps(trace.graph, FAST if fast else STANDARD, lambda x: fastest(partial(Program(x), *arrays)))
         moved = [step.bytes_moved for step in way if step.changed]
-        scenes = [Scene(step, moved[0], max(moved)) for step in way if step.changed]
+        scenes = [Scene(step, max(moved)) for step in way if step.changed]
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
         self.ends = halves(scenes[0], scenes[-1], *ENDS, fused_in(scenes))
         self.code = scenes[-1].still()
@@ -91,7 +91,7 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     following = scenes[min(1, len(scenes) - 1)]
     title = "No pass changes the graph" if following is first else f"Next, after {escape(following.step.name)}"
     _, coming = halves(first, following, "", title, fused)
-    screens = [[("As written", first.account + first.html), coming, first.code(first)]]
+    screens = [[("As written", first.account() + first.html), coming, first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
         screens.append([*halves(before, after, f"Before {name}", f"After {name}", fused), after.code(before)])
@@ -112,9 +112,9 @@ def halves(before: Scene, after: Scene, first: str, second: str, fused: set[str]
     out, added, changed = compare(before, after)
     removed, joined = [key for key in out if key not in fused], [key for key in out if key in fused]
     marks = ", ".join(["✕ gone"] * bool(removed) + ["▢ fused"] * bool(joined))
-    legends = f": {marks}" * bool(marks), ": ▢ new" * bool(added or changed)
-    left = first + legends[0], before.account + before.mark({"removed": removed, "fused": joined})
-    return left, (second + legends[1], after.account + after.mark({"added": added + changed}))
+    legends = f": {marks}" * bool(marks), ": ▣ new" * bool(added or changed)
+    left = first + legends[0], before.account() + before.mark({"removed": removed, "fused": joined})
+    return left, (second + legends[1], after.account(before) + after.mark({"added": added + changed}))
 
 
 class Scene:
@@ -123,15 +123,13 @@ class Scene:
     ops      key → node, for each op shown
     key      node → its key, the same in every scene that has the node
     html     its picture
-    account  a picture of its cost, beside that of the graph as written
     lines    its code
     looped   the lines of fused ops
     """
 
-    def __init__(self, step: PassResult, first: int, most: int):
-        """The bytes moved: `first` by the graph as written, `most` by the graph that moves most."""
-        self.step = step
-        self.account = draw_account(self.ops_in_words, step.bytes_moved, first, most)
+    def __init__(self, step: PassResult, most: int):
+        """most    the bytes moved by the graph that moves most"""
+        self.step, self.most = step, most
         self.picture, self.place = place_boxes([y for y in step.graph.outputs if y is not None], {})
         refuse_large("PassViewer", self.picture, LARGEST)
         self.key: dict[Node, str] = {}
@@ -150,6 +148,11 @@ class Scene:
         self.lines = list(lines_of_code(Program(step.graph), signs, self.looped))
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
+
+    def account(self, before: Scene | None = None) -> str:
+        """A picture of its cost, compared with that of the graph beside it."""
+        moved = self.step.bytes_moved
+        return draw_account(self.ops_in_words, moved, before.step.bytes_moved if before else moved, self.most)
 
     def code(self, before: Scene) -> Part:
         """The code, with marks on lines that a pass has added or removed; a buffer's new name is no change."""
@@ -245,7 +248,7 @@ def merge_removed_lines(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def draw_account(ops: str, moved: int, first: int, most: int) -> str:
-    """The number of ops, and a bar of the bytes moved within that of the graph that moves most."""
+    """The number of ops, and a bar of the bytes moved, compared with `first`, within that of the largest graph."""
     saved, end = 1 - moved / first, 240 * moved / most
     words = text("mg-number mg-saved", 234, 40, f"−{100 * saved:.0f} %") if saved > 0 and end < 190 else ""
     bars = ["mg-room", 0.5, 239], ["mg-moved", 0, end]
@@ -297,7 +300,10 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
         yield Cut("", say, scene=f"scene {n}", hot={"hot": [f"row {n}"]})
     rest = f" {pluralize(len(idle), 'pass', 'passes')} more found nothing to change." if idle else ""
     if first.step.bytes_moved < SMALL:
-        rest = f" Arrays this small stay in the cache, so fewer bytes save hardly any time.{rest}"
+        rest = f" Arrays this small stay in the cache, so their bytes say little about the time.{rest}"
+    gone = {*compare(first, last)[0]} - fused_in(scenes)
+    if re.search(r"\+ 0(?![.\d])", first.signs([key for key in first.ops if key not in gone])):
+        rest = f" + 0 stays: −0 + 0 is 0, and not −0.{rest}"
     say = f"All passes together: {first.ops_in_words} as written, {last.step.nodes} when it runs.{rest}"
     yield Cut("", say, scene=f"scene {len(scenes)}", hot={"hot": ["row 0", f"row {len(scenes) - 1}"]})
 

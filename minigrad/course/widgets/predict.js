@@ -18,7 +18,7 @@ function render({ model, el }) {
     const came = JSON.parse(outcome.answer ?? "null"), right = outcome.right === "true", isKept = known && outcome.predicted;
     const inPlace = isKept && ["option", "truth", "order"].includes(model.get("question").kind); // marked where they stand
     const rows = isKept && !inPlace ? [["predicted", outcome.predicted], ["result", outcome.came]] : [];
-    show(alone ? { locked: alone, say: ALONE } : { locked, say: model.get("say"), late, result: inPlace ? { answer: came, right } : null });
+    show(alone ? { locked: alone, say: ALONE } : { locked, say: model.get("say") || (model.send ? "" : ALONE), late, result: inPlace ? { answer: came, right } : null });
     result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
     result.dataset.right = right;
     result.querySelector("dd")?.append(mark(right));

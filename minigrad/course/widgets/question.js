@@ -12,7 +12,6 @@
 // and keeps an answer. The form has the kernel's rules for numbers and shapes (course/question.py), to name a slip early.
 
 const PATIENCE = 5000; // ms without a reply until the kernel counts as gone
-const HOW = { number: "a number, such as 3 or 0.5", shape: "a shape, such as (2, 3)" };
 const FORMS = { // whole answers; what may still become one while it is typed; the same in words
   number: [/^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d[\d_]*)?$/i, /^[+-]?[\d_]*\.?[\d_]*(e[+-]?[\d_]*)?$/i, "a number, such as 12 or 0.25"],
   shape: [/^[(\[]?[\d\s,x×]*[)\]]?$/, /^$/, "a shape, such as (2, 3), (4,) or ()"],
@@ -82,7 +81,7 @@ function typed(question) {
   const { kind, unit } = question;
   const input = make("input", { type: "text", inputMode: kind === "number" ? "decimal" : "text", autocomplete: "off", size: 12, maxLength: 60 });
   const sentence = make("p", { className: "mg-slip", "aria-live": "polite" });
-  const label = make("label", { className: "mg-typed" }, "Your answer ", input, unit ? ` ${unit} ` : " ", make("small", {}, HOW[kind]));
+  const label = make("label", { className: "mg-typed" }, "Your answer ", input, unit ? ` ${unit} ` : " ", make("small", {}, FORMS[kind][2]));
   const el = make("div", {}, label, sentence);
   const asText = (value) => (Array.isArray(value) ? `(${value.join(", ")}${value.length === 1 ? "," : ""})` : String(value));
   const check = (isFinished) => {
@@ -208,4 +207,4 @@ function sender(model, locked) {
   if (model.send) return (given) => model.send(given);
   return (given) => locked(given);
 }
-const ALONE = "Locked in this page, and compared only where the notebook runs.";
+const ALONE = "This page compares no answers: run the notebook to see what is right.";

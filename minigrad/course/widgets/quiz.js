@@ -77,7 +77,7 @@ function refresh(q) {
   const { model, asked } = q, locked = model.get("locked"), says = model.get("says"), results = model.get("results");
   const lone = Object.keys(q.alone).length, wasOpen = q.root.dataset.phase !== "revealed";
   const all = asked.length, isDone = Object.keys(results).length > 0;
-  q.score.textContent = lone ? `${lone + Object.keys(locked).length} of ${all} locked. ${ALONE}` : model.get("score");
+  q.score.textContent = lone || !(model.send || isDone) ? `${lone + Object.keys(locked).length} of ${all} locked. ${ALONE}` : model.get("score");
   for (const { name, show, feedback, section } of asked) {
     const result = results[name], alone = q.alone[name];
     show(alone ? { locked: alone, say: "It can no longer be changed." } : { locked: locked[name] ?? {}, say: says[name] ?? "", result });

@@ -45,7 +45,8 @@ NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion
 EAGER = "Eager: built again in every call"
 STRIPS = (HERE / "static_vs_dynamic.svg").read_text("utf-8").split("\n\n")  # calls, and runs of one graph
 COUNTED = "How often Python runs each line"
-HEADS = '<div class="mg-heads"><span>eager call</span><span>graph run</span></div>'
+GRAPH_RUN = "graph run, after tracing"
+HEADS = f'<div class="mg-heads"><span>eager call</span><span>{GRAPH_RUN}</span></div>'
 LINE = re.compile(r'(<span data-id="line (\d+)"[^>]*>)')
 COUNTS = r"\1" + "".join(rf'<i class="mg-ran" data-id="{key} \2" aria-hidden="true"></i>' for key in ("ran", "idle"))
 
@@ -96,7 +97,7 @@ def draw_counts(html: str, last: Mapping[str, str]) -> str:
     wide = 44 + LETTER * (max(len(re.sub("<.*?>|&.*?;", "", line)) for _, line in lines) + 7)
     end = f'<i class="mg-ran" x="{wide:g}" text-anchor="end">'
     idle = any(key.startswith("idle") for key in last)
-    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}{"graph run" if idle else ""}</i>']
+    drawn = [f'<i class="mg-dim">eager call</i>{end.replace("ran", "dim")}{GRAPH_RUN if idle else ""}</i>']
     for n, (key, line) in enumerate(lines, 1):
         ran, never = (last.get(f"{each} {key}", "") for each in ("ran", "idle"))
         start = f'<i class="mg-ran" x="34" text-anchor="end">{ran}</i><i class="mg-dim" x="44">{n:2} </i>'
@@ -170,7 +171,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
     """All cuts of the film, in order."""
     yield from call_cuts(f, left, right)
     printed = yield from build_cuts(source, left, right)
-    yield built_cut(left, right)
+    yield built_cut(code_of(f), left, right)
     yield from run_cuts(right, printed)
     yield Cut(PHASES[1], compare_results(left.result, right.result) + describe_difference(f.__name__, left, right))
 
@@ -192,7 +193,7 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
 
 def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
     """A cut for each line that runs, with its effects on both sides. Returns all output of the trace."""
-    printed, ran = "", Counter[int]()
+    printed, ran, where = "", Counter[int](), "traced" if right.is_new else "in the graph"
     for moment in left.moments:
         ran[moment.line] += 1
         parts, text = right.build_line(moment)
@@ -206,7 +207,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
         already += f". {NOT_IN_GRAPH[word[1]]}" if word and right.is_new and already == "adds nothing" else ""
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text, already),
+            sentence(source.get(moment.line, ""), moment, parts, text, already, where),
             text={"left says": moment.printed, "right says": truncate_text(printed)} | tally(ran, moment.line),
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts, *said], "near": near},
@@ -214,14 +215,15 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     return printed
 
 
-def built_cut(left: EagerRun, right: AsGraph) -> Cut:
+def built_cut(code: CodeType, left: EagerRun, right: AsGraph) -> Cut:
     """The cut after the last line."""
     boxes = pluralize(sum(box.kind == "op" for box in left.boxes.values()), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
     say += " A view in the result is not built: each call makes it at the end." * ("a view" in right.unbuilt.values())
-    never = {f"idle {moment.line}": "0" for moment in left.moments}
+    other = {n for *_, n in code.co_lines() if n and n > code.co_firstlineno}  # also a branch that was not taken
+    never = {f"idle {n}": "0" for n in other | {moment.line for moment in left.moments}}
     return Cut(PHASES[1], say, text=never, off={"hidden": [*to_be_built(right), *right.unbuilt]})
 
 
@@ -287,7 +289,7 @@ def to_be_built(right: AsGraph) -> list[str]:
     return [f"r{box.id}" for box in right.picture.boxes] + [f"r{arrow.id}" for arrow in right.picture.arrows]
 
 
-def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str) -> str:
+def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str, where: str = "traced") -> str:
     """A sentence about a line's effects on both sides; `already` describes a line that adds no box."""
     boxes = [part for part in parts if part.startswith("rb")]
     values = join_names(list(moment.values.values()))
@@ -295,7 +297,7 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
     left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
     right += " and prints, for it is Python that runs while tracing" if text else ""
-    return f"{source.strip()}    Run eagerly, this line {left}{f'; traced, it {right}' if right else ''}."
+    return f"{source.strip()}    Run eagerly, this line {left}{f'; {where}, it {right}' if right else ''}."
 
 
 def compare_results(left: str, right: str) -> str:

@@ -57,7 +57,8 @@ function lossChart(figure, label, width, height) {
     told.textContent = here ? short(frames[n].loss) : "";
     dot.setAttribute("visibility", here ? "visible" : "hidden");
     if (here) dot.setAttribute("transform", `translate(${here})`);
-    if (here) told.setAttribute("transform", `translate(${Math.min(here[0] + 4, width - 56)} ${Math.max(here[1] - 12, 12)})`);
+    const x = here && Math.min(here[0] + 4, width - 56), peak = here && Math.min(here[1], ...seen.map(place).filter((point) => point[0] > x - 8).map((point) => point[1]));
+    if (here) told.setAttribute("transform", `translate(${x} ${Math.max(peak - 12, 12)})`);
     svg.setAttribute("aria-label", `Loss over steps, from ${short(losses[0])} to ${short(losses.at(-1))}; ${label(frames[n])}`);
   };
 }

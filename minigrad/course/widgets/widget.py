@@ -91,11 +91,13 @@ class Widget(anywidget.AnyWidget):
         """The output where widgets cannot be shown: on a code host, in print, in an untrusted notebook."""
         return {"image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}
 
+    heading = property(lambda self: self.label)  # the title of the page
+
     def page(self) -> str:
         """The widget as one HTML page that works without a kernel and without a network."""
         state = {name: getattr(self, name) for name in self.shown}
         data = zlib.compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), 9)
-        texts = {"title": escape(self.label), "text": escape(self.text), "data": b64encode(data).decode()}
+        texts = {"title": escape(self.heading), "text": escape(self.text), "data": b64encode(data).decode()}
         module = self._esm.replace("export default", "const widget =")
         return PAGE.substitute(texts, css=self._css, scope=scope(*self.sheets), module=module, model=MODEL)
 

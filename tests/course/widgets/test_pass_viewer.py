@@ -54,7 +54,7 @@ def test_what_is_removed_is_crossed_out_before_and_what_is_new_is_framed_after()
     step = next(step for step in widget.steps if step["say"].startswith("fuse "))
     before, after = (scene(widget, panel, step["scene"]) for panel in (0, 1))
 
-    assert re.search(r'title">Next, after simplify: ▢ new<.*>6 ops<', scene(widget, 1, "scene 0"), re.DOTALL)
+    assert re.search(r'title">Next, after simplify: ▣ new<.*>6 ops<', scene(widget, 1, "scene 0"), re.DOTALL)
     assert re.search(r'mg-gone".*?>−   square[(]', widget.films[0]["panels"][2]["html"])
     assert step["say"].startswith("fuse joins +, tanh, +, − and × into ")
     assert "+ tanh" in step["say"]
@@ -62,6 +62,9 @@ def test_what_is_removed_is_crossed_out_before_and_what_is_new_is_framed_after()
     assert not before.count(" mg-removed"), "what lives on in a fused op is not removed"
     assert (after.count(" mg-removed"), after.count(" mg-added")) == (0, 2)  # (affine, +, tanh), (affine, +, −, ×)
     assert before.count("mg-strike") == before.count("mg-frame")
+    first, second = (int(re.search(r">([\d,]+) bytes moved", each)[1].replace(",", "")) for each in (before, after))
+    saved = f">−{100 * (1 - second / first):.0f} %<"
+    assert (saved in before, saved in after) == (False, True)  # of the graph beside it, not of the graph as written
 
 
 def test_the_still_compares_the_graph_as_written_with_the_one_that_runs():
@@ -80,6 +83,11 @@ def test_constants_are_seen():
     assert ">× 1</text>" in html
     assert ">7 −</text>" in html
     assert widget.steps[1]["say"].startswith("simplify removes × 1. Now: 1 op, ")
+
+
+@pytest.mark.parametrize(("f", "stays"), [(lambda x: x.tanh() * 1 + 0, True), (lambda x: x.tanh() + 0.5, False)])
+def test_why_a_zero_is_still_added_is_told(f, stays):
+    assert ("+ 0 stays: −0 + 0 is 0, and not −0." in PassViewer(mg.function(f), mg.ones(3)).steps[-1]["say"]) == stays
 
 
 def test_what_stays_has_one_key_in_all_scenes():

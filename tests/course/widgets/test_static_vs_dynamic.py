@@ -70,8 +70,13 @@ def test_three_inputs_are_three_runs_and_one_graph():
     assert [">+ 1<" in film["panels"][1]["html"] for film in (first, second)] == [False, True]
     assert across(first, 2).count(">if<") == 1
     assert sum("adds 3 boxes" in say or "adds 2 boxes" in say for say in says(widget)) == 1
+    never = [words for id, words in screen(first, 99)[0].items() if id.startswith("idle")]
+    assert never == ["0"] * 6  # of the branch that was not taken too
     widget.choice = [1]
     assert "the static graph is there already" in says(widget)[0]
+    assert not any("traced, it" in say for say in says(widget))
+    graphs = re.findall(r'cy="(\S+)"', static_vs_dynamic.STRIPS[0])
+    assert graphs[:3] == graphs[3:6] == graphs[6:]  # a function without an if seemed to have three graphs
     end = "The graph ran without Python: it printed nothing and each if in it has both branches."
     assert says(widget)[-1] == f"Both have the same result: 25. Eagerly, Python ran 5 lines of branching. {end}"
 

@@ -17,7 +17,7 @@ const called = ({ name, kind, value }) => name ?? (kind === "constant" ? held(sh
 // What a box is: "z = … × x", where … is an operand without a name.
 function heading({ kind, sign, name, of }, nodes) {
   if (kind !== "op") return name ?? "";
-  const [a, b, c] = of.map((i) => called(nodes[i])), call = c ? sign : b ? `${a} ${sign} ${b}` : `${sign} ${a}`;
+  const [a, b, c] = of.map((i) => called(nodes[i])), call = c ? sign : b && /^\w/.test(sign) ? `${sign}(${a}, ${b})` : b ? `${a} ${sign} ${b}` : `${sign} ${a}`;
   return name ? `${name} = ${call}` : call;
 }
 const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));

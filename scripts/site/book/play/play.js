@@ -30,7 +30,7 @@ class Playground {
     clearTimeout(this.timers[name]);
     this.timers[name] = setTimeout(f, pause);
   }
-  press(button) { // an example, "Copy link" or "Play again"
+  press(button) { // an example, "Copy link" or "Replay the flow"
     if (button?.state) this.open(button.state);
     else if (button?.play) this.flow();
     if (button) this.keep();

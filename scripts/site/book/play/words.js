@@ -7,7 +7,7 @@ function pointed(text, { at: from, until, message }) {
 }
 function caption(view, { nodes, notes }) {
   const count = nodes.filter(({ kind, used }) => kind === "op" && used).length, operations = `${count} operation${count === 1 ? "" : "s"}`;
-  const asked = notes.map(({ test, answer, taken }) => ` ${test} is ${answer}, so only ${taken} was run; the if left no trace.`);
+  const asked = notes.map(({ test, answer, taken }) => ` ${test} is ${answer}, so only ${taken} was run. The if has no box: no gradient goes through it.`);
   if (view === "eager") return `Eager: ${operations}, recorded as they ran.${asked.join("")}`;
   return `Static graph: ${operations}, written down before any of them ran.${nodes.some(({ op }) => op === "select") ? BOTH : ""}`;
 }
