@@ -197,7 +197,9 @@ def test_attention_drops_its_weights_of_128_queries_at_a_time():
             F.scaled_dot_product_attention(q, q, q)
         inside[length] = ledger.peak.inside
         scores = B * heads * 128 * length * 4
-        assert inside[length] == pytest.approx(scores, rel=0.15)  # their exponentials overwrite them; and s q, sums of rows
+        assert inside[length] == pytest.approx(
+            scores, rel=0.15
+        )  # their exponentials overwrite them; and s q, sums of rows
 
     assert inside[1024] / inside[512] == pytest.approx(2, rel=0.08)
 

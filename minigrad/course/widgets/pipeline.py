@@ -208,8 +208,8 @@ def cuts(runs: list[Run], unit: str) -> Iterator[Cut]:
     names = " and ".join(name for name, _ in runs)
     say = f"{describe_sizes(every, rows)}, {names}. Blue is forward, dashed is backward{twice}; the number is the"
     looks = {"outlined": [name_of(t, r) for r, (_, tasks) in enumerate(runs) for t in tasks]}
-    start = [name_of(min(runs[0][1], key=lambda task: task.start), 0)]  # a phone scrolls to what comes first here
-    hot = {"opens": start, "now": ["t0"]}
+    first = [name_of(min(runs[0][1], key=lambda task: task.start), 0)]  # a phone scrolls to what comes first here
+    hot = {"opens": first, "now": ["t0"]}
     yield Cut("", f"{say} micro-batch{letters}.", text=counts(runs, -1), on=looks, hot=hot)
     for start in starts_of(every):
         yield cut_at(start, runs, rows, unit)
