@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isfunction, ismethod
+from itertools import chain
 from typing import Any
 
 from ..engine.base.pytree import leaves
@@ -79,7 +80,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
         raise TypeError(f"{name} returned {y!r}, which contains no tensor")
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
     held = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
-    own = {name: x for pairs in held for name, x in pairs}
+    own = dict(chain(*held))
     outside = [x.node for x in given] if is_module else leaves_except(ys, own.values())
     listing = listing_of_tensors(ys, {**own, **namespace, **inputs}, calls, outside)
     listing.output = "a call of a lambda" if name == "<lambda>" else f"a call of {name}"

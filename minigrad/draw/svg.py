@@ -143,8 +143,8 @@ def svg(
     start = f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>'
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     style = f"<style>{STYLE}{HEAT_STYLE * any(map(heats, picture.boxes))}{SHEETS['flow'] * has_flow}</style>"
-    drawn_parts = [*arrows, *boxes] if has_flow else [*boxes, *arrows]  # no badge hides the tip of an arrow
-    body = [f'<g transform="{move[0]}">', *drawn_parts, "</g>" + legend]
+    back, front = ((boxes, arrows), (arrows, boxes))[has_flow]  # no badge hides the tip of an arrow
+    body = [f'<g transform="{move[0]}">', *back, *front, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
 

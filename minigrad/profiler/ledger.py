@@ -429,7 +429,7 @@ class Ledger:
             sign = "a copy" if step.node is None else sign_of(step.node.op)
             where = getattr(step.node, "place", None)
             there = about if where is None else About(sign, where.module, where)
-            works = WORKS if plan.size else WORKS_IN_NONE
+            works = (WORKS_IN_NONE, WORKS)[plan.size > 0]
             self.write((works, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live), late)
         self.write("the program is done, and has returned its outputs", about, late=late)
 

@@ -38,7 +38,7 @@ class Mode:
     tracked      the attribute `tracked` of results that are not recorded: False; None in inference_mode
     watchers     the objects to notify, the outermost first
     builder      the graph under construction, which records ops instead of running them; None if no graph is built
-    autocast     the object that casts the operands of each op: nn/amp.py; None outside of autocast blocks
+    autocast     the object that casts the operands of each op: nn/amp/autocast.py; None outside of autocast blocks
     door         the object that receives each op first: `autocast`, which passes the op on, or else `builder`
     calls        (module, its path) of the open module calls, the innermost last; None if calls are not tracked
     """
