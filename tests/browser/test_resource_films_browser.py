@@ -260,11 +260,11 @@ def test_pointing_at_a_bar_shows_the_bits_of_a_gradient(opened, films):
         if i != film["typical"]:
             page.mouse.move(chart["x"] + scale * (start + wide * (i + 0.5)), chart["y"] + scale * 200)
         head, bits, said, _ = film["bits"][0][i]
-        expect(page.locator(".mg-head:visible")).to_have_text(head)
+        expect(page.locator(".mg-one:visible")).to_have_text(head)
         expect(page.locator(".mg-fate:visible")).to_have_text(said)
         assert "".join(page.locator(".mg-bit:visible text").all_text_contents()) == bits
     page.get_by_role("slider", name="gradient", exact=True).press("ArrowLeft")  # without a mouse
-    expect(page.locator(".mg-head:visible")).to_have_text(film["bits"][0][24][0])
+    expect(page.locator(".mg-one:visible")).to_have_text(film["bits"][0][24][0])
     page.get_by_role("slider", name="scale of the loss").press("ArrowRight")
     expect(page.locator(".mg-fate:visible")).to_have_text(film["bits"][1][24][2])
 

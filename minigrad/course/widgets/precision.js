@@ -49,7 +49,7 @@ function showBits({ film: { axis: [start, wide] }, gradient, picked }, root, [he
   const scenes = root.querySelectorAll("[data-scene]:not([hidden])"), find = (part) => [...scenes].flatMap((scene) => [...scene.querySelectorAll(part)]);
   find(".mg-pick")[0].setAttribute("transform", `translate(${start + wide * (k + picked + 0.5)})`);
   find(".mg-bit text").forEach((text, i) => { text.textContent = bits[i]; });
-  find(".mg-head")[0].textContent = head;
+  find(".mg-one")[0].textContent = head;
   const [result] = find(".mg-fate");
   result.textContent = said;
   result.setAttribute("class", `mg-fate mg-big mg-hue mg-s${series}`);

@@ -308,7 +308,7 @@ def describe_bits(format: Format, gradient: float, k: int) -> tuple[str, str, st
 def draw_bits(format: Format, gradient: float, k: int) -> str:
     """The bits that a gradient becomes, and what they say."""
     head, bits, said, series = describe_bits(format, gradient, k)
-    parts, wide = [text("mg-name mg-head", 2, 14, head)], 16 - format.bits
+    parts, wide = [text("mg-name mg-one", 2, 14, head)], 16 - format.bits
     for start, end, name in ((0, 1, "sign"), (1, wide + 1, "exponent"), (wide + 1, 16, "mantissa")):
         left = 2 + 23 * start + 14 * ((start > 0) + (start > 1))
         for x, bit in zip(range(left, 999, 23), bits[start:end]):
