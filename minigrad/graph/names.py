@@ -197,10 +197,10 @@ class NameSnapshot:
         is_record = hasattr(x, "__dataclass_fields__") or type(x) is SimpleNamespace
         return "__dict__" in self.read or ("__repr__" in self.read and is_record)
 
-    def names_to_watch(self, space: Mapping[str, Any], is_object: bool, whole: bool) -> set[str]:
-        """The attributes of an object or a class that code may read; of a class, special methods too."""
+    def names_to_watch(self, space: Mapping[str, Any], is_object: bool, is_ours: bool, whole: bool) -> set[str]:
+        """The attributes that code may read of an object, a class or a module; of a user's class, implicit ones too."""
         names = {*self.read} | {n for n in [*space] if whole and n[:2] != "__"}  # another thread may add a name
-        return names if is_object else {n for n in [*space] if n in names or is_implicit(space, n)}
+        return names if is_object else {n for n in [*space] if n in names or (not is_ours and is_implicit(space, n))}
 
     def built_in_parts(self, x: Any) -> Iterator[tuple[str, Any, bool]]:
         """The name, the module and the docstring of a function or a class; whether an array is writeable."""
@@ -247,7 +247,7 @@ class NameSnapshot:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or is_ours or not is_library(holder)):
                 space = vars(holder)
-                names = self.names_to_watch(space, is_object, whole)
+                names = self.names_to_watch(space, is_object, is_ours, whole)
                 self.looks += [space.values] if whole or isinstance(holder, type) else []
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]
                 assigned = names & self.assigned
