@@ -24,7 +24,8 @@ COLUMN, FRAME, GAP = 24, 20, 16  # estimates of the pixels between layers, of a 
 SIDE, LANE, ROUND = 14, 7, 6  # pixels beside the rows, between lanes, of a corner
 SPLIT = 60  # cost of a frame in two rows, in pixels of height
 GATE = re.compile(r'<g class="mg-box mg-gate" data-id="([io]b\d+)"><rect \S+ x="(\S+)" y="(\S+)".*?</g>')
-TIP = re.compile(r'(data-id="lb.*?)<polygon class="mg-tip" points="(\S+) (\S+) ([^ "]+).*?/>')  # of an arrow to a gate
+TIP = re.compile(r'(data-id="lb.*?)<polygon class="mg-tip".*?/>')  # of an arrow to a gate
+GATEWAY = Box("", "gate", "", "", "", "", "")
 KEYS = (  # what a drawing contains → its mark: class, width, height, round corners; and words
     ("mg-leaf", "mg-leaf", 14, 14, 0, "leaf"), ("mg-constant", "mg-constant", 14, 14, 0, "constant"),
     ("mg-op", "mg-op", 14, 14, 3, "op"), ("mg-group", "mg-group", 14, 14, 3, "group"),
@@ -105,9 +106,7 @@ def cut(picture: Picture, boxes: Mapping[str, Box], room: float) -> list[Picture
         start = tail.id
         if b == a + 1 and tail.kind in COMPUTED and len(passes[a]) <= LANES:
             out, start = f"o{tail.id}", f"i{tail.id}"
-            parts[a].boxes[out], parts[b].boxes[start] = (
-                Box(gate, "gate", "", "", "", "", "") for gate in (out, start)
-            )
+            parts[a].boxes[out], parts[b].boxes[start] = replace(GATEWAY, id=out), replace(GATEWAY, id=start)
             parts[a].arrows[out] = Arrow(f"l{tail.id}", tail.id, out)
         elif a != b:
             start = f"t{arrow.id}"
@@ -192,20 +191,14 @@ def draw_row(part: Picture) -> Row:
     gates = {id: (float(x) + dx, float(y) + dy) for id, x, y in GATE.findall(drawn)}
     drawn = drawn.replace(box[0], f'width="{width:g}" height="{height:g}" viewBox="{" ".join(box.groups())}"')
     drawn = drawn.replace('<g class="mg-kept">', '<g class="mg-kept" transform="translate(0 -2)">')  # off the name
-    return Row(TIP.sub(without_tip, GATE.sub("", drawn)), width, height, gates)
-
-
-def without_tip(arrow: re.Match[str]) -> str:
-    """An arrow to a gate, with a line where its tip was."""
-    (x1, y1), tip, (x2, y2) = ([float(n) for n in arrow[i].split(",")] for i in (2, 3, 4))
-    return f'{arrow[1]}<path d="M{(x1 + x2) / 2:.2f},{(y1 + y2) / 2:.2f}L{tip[0]:.2f},{tip[1]:.2f}"/>'
+    return Row(TIP.sub(r"\1", GATE.sub("", drawn)), width, height, gates)
 
 
 def draw_lane(x: float, y: float, right: float, middle: float, left: float, to_x: float, to_y: float) -> str:
     """A line from the end of a row: down beside it, back between the rows, and down to a box of the next row."""
     r = ROUND
     path = (
-        f"M{x - 4:.1f},{y:.1f}H{right - r:.1f}q{r},0 {r},{r}V{middle - r:.1f}q0,{r} -{r},{r}"
+        f"M{x - 11:.1f},{y:.1f}H{right - r:.1f}q{r},0 {r},{r}V{middle - r:.1f}q0,{r} -{r},{r}"
         f"H{left + r:.1f}q-{r},0 -{r},{r}V{to_y - r:.1f}q0,{r} {r},{r}H{to_x + 2:.1f}"
     )
     tip = f'<path class="mg-tip" style="fill: var(--mg-line)" d="M{right - 40:.1f},{middle:.1f}l8,-3.5v7z"/>'
