@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from .hierarchy import NodeGroup, entries_in
 from .listing import Entry, Listing
-from .picture import UNKNOWN, Arrow, Box, Frame, Picture
+from .picture import UNKNOWN, Arrow, Box, GroupFrame, Picture
 from .words import pluralize
 
 INDENT = "  "
@@ -53,13 +53,13 @@ class Overview:
         """
         opened = [self.root, *self.open_groups(boxes)]
         entries, shown, nodes = self.listing.entries, dict[int, str](), set[str]()
-        drawn, around = list[Box](), dict[str, tuple[Frame, ...]]()
-        stack: list[tuple[int | NodeGroup, tuple[Frame, ...]]] = [(self.root, ())]
+        drawn, around = list[Box](), dict[str, tuple[GroupFrame, ...]]()
+        stack: list[tuple[int | NodeGroup, tuple[GroupFrame, ...]]] = [(self.root, ())]
         while stack:
             child, frames = stack.pop()
             if isinstance(child, NodeGroup) and child in opened:
                 heading = f"{Picture.inner_name(child.label, frames).removesuffix(':')}: {self.size(child)}"
-                frame = Frame(f"f{opened.index(child)}", child.label, heading)
+                frame = GroupFrame(f"f{opened.index(child)}", child.label, heading)
                 stack += [(each, (*frames, frame)[child is self.root :]) for each in reversed(child.children)]
                 continue
             id = f"b{len(drawn) + 1}"

@@ -80,7 +80,7 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Frame:
+class GroupFrame:
     """The frame around an open group.
 
     name     of the group: boxes inside need not repeat it
@@ -108,7 +108,7 @@ class Picture:
     arrows: tuple[Arrow, ...]
     ends: tuple[str, ...] = ()
     ranks: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    around: Mapping[str, tuple[Frame, ...]] = field(default_factory=dict)
+    around: Mapping[str, tuple[GroupFrame, ...]] = field(default_factory=dict)
     close: bool = False
 
     output = property(lambda self: self.outputs[-1])
@@ -150,7 +150,7 @@ class Picture:
         )
 
     @staticmethod
-    def inner_name(name: str, frames: Sequence[Frame]) -> str:
+    def inner_name(name: str, frames: Sequence[GroupFrame]) -> str:
         """A name without the prefix that the frames around it show."""
         found = (name[len(f.name) + 1 :] for f in reversed(frames) if name.startswith((f"{f.name}.", f"{f.name}/")))
         return next(found, name)

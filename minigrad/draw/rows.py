@@ -7,14 +7,14 @@ reads goes there in a lane; where there are many, and for any other row, a tag b
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from . import charts
 from .overview import depths
-from .picture import COMPUTED, Arrow, Box, Frame, Picture
+from .picture import COMPUTED, Arrow, Box, GroupFrame, Picture
 from .svg import STYLE, size, svg, text, text_width
 
 ROOM = 960  # pixels: about the width of a page on a code host
@@ -37,7 +37,7 @@ KEYS = (  # what a drawing contains → its mark: class, width, height, round co
 
 
 @dataclass
-class Part:
+class RowPart:
     """The boxes and arrows of a row. Where a lane leaves it, it has a gate "o…"; where one enters, a gate "i…"."""
 
     boxes: dict[str, Box]
@@ -58,11 +58,7 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
 
     title, description    for screen readers
     """
-    for dense, room in ((False, ROOM), (True, ROOM), (True, 0.86 * ROOM), (True, 0.72 * ROOM)):
-        parts = cut(picture, {box.id: small(picture, box, dense) for box in picture.boxes}, room)
-        rows = [draw_row(part) for part in parts] if dense or len(parts) == 1 else []
-        if rows and max(row.width for row in rows) <= ROOM:
-            break
+    rows = draw_rows(picture)
     left = SIDE + LANE * LANES if len(rows) > 1 else 0
     legend, wide = draw_legend("".join(row.drawn for row in rows))
     y, shown, right = 24.0, [legend], max(row.width for row in rows) + left
@@ -78,6 +74,16 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
         y = top + row.height
     style = f"<desc>{escape(description)}</desc><style>{STYLE}</style>"
     return charts.picture(title, max(wide, right + left), y, [style, *shown], "mg-rows")
+
+
+def draw_rows(picture: Picture) -> list[Row]:
+    """The rows, with values in the boxes if one row has room for them."""
+    for dense, room in ((False, ROOM), (True, ROOM), (True, 0.86 * ROOM), (True, 0.72 * ROOM)):
+        parts = cut(picture, {box.id: small(picture, box, dense) for box in picture.boxes}, room)
+        rows = [draw_row(part) for part in parts] if dense or len(parts) == 1 else []
+        if rows and max(row.width for row in rows) <= ROOM:
+            break
+    return rows
 
 
 def small(picture: Picture, box: Box, dense: bool) -> Box:
@@ -99,12 +105,12 @@ def small(picture: Picture, box: Box, dense: bool) -> Box:
 def cut(picture: Picture, boxes: Mapping[str, Box], room: float) -> list[Picture]:
     """A picture of the boxes for each row."""
     row, around = rows_of(picture, boxes, room), dict(picture.around)
-    parts = [Part({id: box for id, box in boxes.items() if row[id] == r}) for r in range(max(row.values()) + 1)]
-    passes = [{x.tail for x in picture.arrows if (row[x.tail], row[x.head]) == (r, r + 1)} for r in range(len(parts))]
+    parts = [RowPart({id: box for id, box in boxes.items() if row[id] == r}) for r in range(max(row.values()) + 1)]
+    lanes = tails_of_lanes(picture, row)
     for arrow in picture.arrows:
         tail, a, b = picture.box[arrow.tail], row[arrow.tail], row[arrow.head]
         start = tail.id
-        if b == a + 1 and tail.kind in COMPUTED and len(passes[a]) <= LANES:
+        if b == a + 1 and tail.id in lanes:
             out, start = f"o{tail.id}", f"i{tail.id}"
             parts[a].boxes[out], parts[b].boxes[start] = replace(GATEWAY, id=out), replace(GATEWAY, id=start)
             parts[a].arrows[out] = Arrow(f"l{tail.id}", tail.id, out)
@@ -114,7 +120,28 @@ def cut(picture: Picture, boxes: Mapping[str, Box], room: float) -> list[Picture
             parts[b].boxes[start] = Box(start, kind, "", "", "", name, "")
             around[start] = picture.around.get(arrow.head, ())
         parts[b].arrows[arrow.id] = replace(arrow, tail=start)
-    named, seen, found = {box.value for part in parts for box in part.boxes.values()}, set[Frame](), list[Picture]()
+    return pictures_of(parts, picture, around)
+
+
+def tails_of_lanes(picture: Picture, row: Mapping[str, int]) -> set[str]:
+    """The boxes whose values go to the next row in a lane: those of each row that has few of them."""
+    found = set[str]()
+    for r in range(max(row.values())):
+        passing = {x.tail for x in picture.arrows if (row[x.tail], row[x.head]) == (r, r + 1)}
+        passing = {id for id in passing if picture.box[id].kind in COMPUTED}
+        found |= passing if len(passing) <= LANES else set()
+    return found
+
+
+def pictures_of(
+    parts: Sequence[RowPart], picture: Picture, around: Mapping[str, tuple[GroupFrame, ...]]
+) -> list[Picture]:
+    """A picture of each row: with the numbers that tags refer to, and frames that continue those of earlier rows."""
+    named, seen, found = (
+        {box.value for part in parts for box in part.boxes.values()},
+        set[GroupFrame](),
+        list[Picture](),
+    )
     for part in parts:
         ids, ends = list(part.boxes), tuple(box.id for box in picture.outputs)
         shown = tuple(numbered(box, picture.box.get(box.id, box), named) for box in part.boxes.values())

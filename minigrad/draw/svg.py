@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from . import heat
 from .layout import layout
-from .picture import UNKNOWN, Arrow, Box, Frame, Picture
+from .picture import UNKNOWN, Arrow, Box, GroupFrame, Picture
 from .words import shorten
 
 ROW = 17  # height of a line of text, in pixels
@@ -144,9 +144,8 @@ def svg(
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     style = f"<style>{STYLE}{HEAT_STYLE * any(map(heats, picture.boxes))}{SHEETS['flow'] * has_flow}</style>"
     back, front = ((boxes, arrows), (arrows, boxes))[has_flow]  # no badge hides the tip of an arrow
-    frames = [draw_frame(frame, places[frame.id]) for frame in dict.fromkeys(sum(picture.around.values(), ()))]
-    under, over = ([each[n] for each in frames] for n in (0, 1))
-    body = [f'<g transform="{move[0]}">', *under, *back, *front, *over, "</g>" + legend]
+    frames, headings = draw_frames(picture, places)
+    body = [f'<g transform="{move[0]}">', frames, *back, *front, headings, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
 
@@ -223,9 +222,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     return graph.source
 
 
-def clusters(around: Mapping[str, Sequence[Frame]]) -> str:
+def clusters(around: Mapping[str, Sequence[GroupFrame]]) -> str:
     """Nested frames in Graphviz's language, with space for their headings."""
-    inside: dict[Frame, dict[str, Sequence[Frame]]] = {}
+    inside: dict[GroupFrame, dict[str, Sequence[GroupFrame]]] = {}
     for box, frames in around.items():
         for frame in frames[:1]:
             inside.setdefault(frame, {})[box] = frames[1:]
@@ -304,13 +303,16 @@ def corner(group: ElementTree.Element) -> tuple[float, float]:
     return min(x for x, _ in points), min(y for _, y in points)
 
 
-def draw_frame(frame: Frame, group: ElementTree.Element) -> tuple[str, str]:
-    """The frame around an open group, and its heading."""
-    polygon = group.find("svg:polygon", NAMESPACE)
-    assert polygon is not None
-    x, y = corner(group)
-    words = text("mg-name mg-heading", x + PAD, y + ROW, frame.words)
-    return f'<polygon class="mg-around" points="{polygon.attrib["points"]}"/>', words
+def draw_frames(picture: Picture, places: dict[str, ElementTree.Element]) -> tuple[str, str]:
+    """The frames around open groups, and their headings, which are drawn last."""
+    frames, headings = "", ""
+    for frame in dict.fromkeys(frame for around in picture.around.values() for frame in around):
+        group = places[frame.id]
+        polygon, (x, y) = group.find("svg:polygon", NAMESPACE), corner(group)
+        assert polygon is not None
+        frames += f'<polygon class="mg-around" points="{polygon.attrib["points"]}"/>'
+        headings += text("mg-name mg-heading", x + PAD, y + ROW, frame.words)
+    return frames, headings
 
 
 def draw_box(box: Box, x: float, y: float, width: float, height: float, is_output: bool) -> str:
