@@ -208,7 +208,7 @@ def first_layers(picture: Picture, boxes: Mapping[str, Box], layer: Mapping[str,
 
 
 def draw_row(part: Picture) -> Row:
-    drawn = charts.STYLES.sub("", svg(part, "", ""))
+    drawn = charts.STYLES.sub("", svg(part, "", "")).replace(' class="mg-picture"', "")  # has its own colours
     box = re.search(r'width="\S+" height="\S+" viewBox="(\S+) (\S+) (\S+) (\S+)"', drawn)
     move = re.search(r"translate\((\S+?)[ ,]+(\S+?)\)", drawn)
     assert box is not None

@@ -605,6 +605,7 @@ def test_a_wide_still_has_rows_frames_and_a_legend():
     nested = [float(each) for each in re.findall(r'<svg x="\S+" y="\S+" [^>]*? width="(\S+?)"', drawn)]
 
     assert len(nested) > 1
+    assert drawn.count('class="mg-picture') == 1  # a row of that class stays light in the dark
     assert max(nested) <= 960
     assert width < 1024
     assert height < 600
