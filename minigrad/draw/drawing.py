@@ -15,7 +15,7 @@ from ..engine.base.whole_file import replace_file
 from ..scalar.value import Value
 from .layout import LayoutError, png
 from .names import variables
-from .picture import Box, GraphRun, Picture
+from .picture import COMPUTED, Box, GraphRun, Picture
 from .readers import reader_of
 from .scalars import picture_of_values, replay_of_value
 from .svg import svg, text_width
@@ -240,7 +240,7 @@ def line(picture: Picture, box: Box) -> str:
 
 def phrases(picture: Picture, box: Box) -> list[str]:
     """The parts of a box's description."""
-    said = f"{box.display_name} = {picture.formula(box)}" if box.kind == "op" else box.display_name
+    said = f"{box.display_name} = {picture.formula(box)}" if box.kind in COMPUTED else box.display_name
     if box.kind != "constant":
         said += (f" = {box.value}" if box.value else "") + (f" {box.spec}" if box.spec else "")
     kind = {"leaf": "a leaf", "constant": "a constant"}.get(box.kind, "")

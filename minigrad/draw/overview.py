@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from .hierarchy import NodeGroup, entries_in
 from .listing import Entry, Listing
-from .picture import UNKNOWN, Arrow, Box, Picture
+from .picture import UNKNOWN, Arrow, Box, GroupFrame, Picture
 from .words import pluralize
 
 INDENT = "  "
@@ -51,16 +51,19 @@ class Overview:
 
         Each use of a node by a node has an arrow; all uses between a group and another box have one.
         """
-        is_open = {self.root, *self.open_groups(boxes)}
+        opened = [self.root, *self.open_groups(boxes)]
         entries, shown, nodes = self.listing.entries, dict[int, str](), set[str]()
-        drawn: list[Box] = []
-        stack: list[int | NodeGroup] = [self.root]
+        drawn, around = list[Box](), dict[str, tuple[GroupFrame, ...]]()
+        stack: list[tuple[int | NodeGroup, tuple[GroupFrame, ...]]] = [(self.root, ())]
         while stack:
-            child = stack.pop()
-            if isinstance(child, NodeGroup) and child in is_open:
-                stack += reversed(child.children)
+            child, frames = stack.pop()
+            if isinstance(child, NodeGroup) and child in opened:
+                heading = f"{Picture.inner_name(child.label, frames).removesuffix(':')}: {self.size(child)}"
+                frame = GroupFrame(f"f{opened.index(child)}", child.label, heading)
+                stack += [(each, (*frames, frame)[child is self.root :]) for each in reversed(child.children)]
                 continue
             id = f"b{len(drawn) + 1}"
+            around[id] = frames
             drawn.append(self.box_of(child, id))
             nodes |= {id} if isinstance(child, int) else set()
             shown |= dict.fromkeys(entries_in(child), id)
@@ -68,14 +71,14 @@ class Overview:
         pairs = dict.fromkeys((a, b, n * (nodes >= {a, b})) for a, b, n in uses if a != b)
         arrows = tuple(Arrow(f"a{i}", tail, head) for i, (tail, head, _) in enumerate(pairs, 1))
         read = {tail for tail, *_ in pairs}
-        return Picture(tuple(drawn), arrows, tuple(box.id for box in drawn if box.id not in read))
+        return Picture(tuple(drawn), arrows, tuple(box.id for box in drawn if box.id not in read), around=around)
 
     def box_of(self, child: int | NodeGroup, id: str) -> Box:
         """A node, or a closed group, as a box."""
         if isinstance(child, NodeGroup):
             sign = child.label if child.kind == "repeat" else ""
             name = child.of if child.kind == "repeat" else child.label
-            return Box(id, "op", name or "blocks", sign, self.size(child), "", "")
+            return Box(id, "group", name or "blocks", sign, self.size(child), "", "")
         entry = self.listing.entries[child]
         value = "" if entry.value == UNKNOWN else entry.value
         return Box(id, entry.kind, entry.name, entry.sign, entry.spec, value, "", entry.kept)
@@ -117,16 +120,23 @@ class Overview:
                 stack += [(each, depth + 1) for each in reversed(inner)]
 
 
-def with_tags(picture: Picture) -> Picture:
-    """The picture with a small tag beside each far reader of a leaf, in place of a long arrow from the leaf."""
+def depths(picture: Picture) -> dict[str, int]:
+    """Box → the number of arrows on the longest path to it."""
     depth = dict.fromkeys(picture.box, 0)
     for arrow in picture.arrows * min(len(picture.boxes), MOST_SWEEPS):  # groups that read each other are a cycle
         depth[arrow.head] = max(depth[arrow.head], depth[arrow.tail] + 1)
+    return depth
+
+
+def with_tags(picture: Picture) -> Picture:
+    """The picture with a small tag beside each far reader of a leaf, in place of a long arrow from the leaf."""
+    depth = depths(picture)
     nearest = {arrow.tail: depth[arrow.head] for arrow in sorted(picture.arrows, key=lambda x: -depth[x.head])}
     far = [x for x in picture.arrows if picture.box[x.tail].kind == "leaf" and depth[x.head] > nearest[x.tail] + 1]
     tags = [Box(f"t{x.id}", "tag", "", "", "", picture.box[x.tail].display_name, "") for x in far]
     arrows = [replace(x, tail=f"t{x.id}") if x in far else x for x in picture.arrows]
-    return Picture((*tags, *picture.boxes), tuple(arrows), picture.ends)
+    around = {**picture.around, **{f"t{x.id}": picture.around.get(x.head, ()) for x in far}}
+    return Picture((*tags, *picture.boxes), tuple(arrows), picture.ends, around=around)
 
 
 def words(entry: Entry) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from .heat import Heat
 from .words import format_op
 
+COMPUTED = "op", "group"  # kinds of boxes
 UNKNOWN = "·"  # stands for a number that has not been computed yet; 0 would be wrong
 
 
@@ -23,7 +24,7 @@ class Box:
     """One value of the graph, together with the operation that made it.
 
     id      its name inside the picture: "b1", "b2", ... in topological order
-    kind    "leaf": given; "constant": a number written in an expression; "op": computed
+    kind    "leaf": given; "constant": a number written in an expression; "op": computed; "group": a closed group
     name    the learner's name for it; "" if no variable holds it
     op      the symbol of its operation; "" unless kind is "op"
     spec    shape and element type, as in f64[3, 4]; "" for a scalar of the scalar engine
@@ -79,17 +80,36 @@ class Arrow:
 
 
 @dataclass(frozen=True)
+class GroupFrame:
+    """The frame around an open group.
+
+    name     of the group: boxes inside need not repeat it
+    words    its heading
+    """
+
+    id: str
+    name: str
+    words: str
+
+    again = property(lambda self: replace(self, words=f"{self.words.partition(': ')[0]}, continued"))
+
+
+@dataclass(frozen=True)
 class Picture:
     """Boxes, inputs before users, and the arrows between them.
 
     ends    ids of the outputs; () if the last box is the only output
     ranks   Graphviz's "min" or "max" → ids of boxes that are drawn first, or last
+    around  box → the frames around it, outermost first
+    close   whether boxes are drawn close together
     """
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     ends: tuple[str, ...] = ()
     ranks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    around: Mapping[str, tuple[GroupFrame, ...]] = field(default_factory=dict)
+    close: bool = False
 
     output = property(lambda self: self.outputs[-1])
 
@@ -123,7 +143,17 @@ class Picture:
 
     def formula(self, box: Box) -> str:
         """The box's formula in the learner's names: x × y. For a box that is not computed, its name."""
-        return format_op(box.op, [x.display_name for x in self.operands(box)]) if box.kind == "op" else box.display_name
+        return (
+            format_op(box.op, [x.display_name for x in self.operands(box)])
+            if box.kind in COMPUTED
+            else box.display_name
+        )
+
+    @staticmethod
+    def inner_name(name: str, frames: Sequence[GroupFrame]) -> str:
+        """A name without the prefix that the frames around it show."""
+        found = (name[len(f.name) + 1 :] for f in reversed(frames) if name.startswith((f"{f.name}.", f"{f.name}/")))
+        return next(found, name)
 
     def symbol(self, box: Box) -> str:
         """The symbol of a box's operation; if one of two operands is a constant, with it: × 2."""
@@ -132,9 +162,9 @@ class Picture:
 
     def ops_on_arrows(self) -> Picture:
         """The picture in the other convention: boxes are only values, and arrows carry the operation they enter."""
-        boxes = tuple(replace(box, kind="value", op="") if box.kind == "op" else box for box in self.boxes)
+        boxes = tuple(replace(box, kind="value", op="") if box.kind in COMPUTED else box for box in self.boxes)
         arrows = tuple(replace(arrow, label=self.box[arrow.head].op) for arrow in self.arrows)
-        return Picture(boxes, arrows, self.ends)
+        return replace(self, boxes=boxes, arrows=arrows)
 
 
 @dataclass

@@ -8,7 +8,7 @@ pictures may share a page. Boxes and arrows have a `data-id` for animations.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, isfinite, log2
 from pathlib import Path
@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from . import heat
 from .layout import layout
-from .picture import UNKNOWN, Arrow, Box, Picture
+from .picture import UNKNOWN, Arrow, Box, GroupFrame, Picture
 from .words import shorten
 
 ROW = 17  # height of a line of text, in pixels
@@ -42,7 +42,7 @@ EMS = {
 }  # fmt: skip
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
 LONGEST_SOURCE = 8  # characters of a name beside a part of a gradient
-SMALL = "constant", "tag"  # kinds of boxes that have a value only
+SMALL = "constant", "tag", "reference", "gate"  # kinds of boxes that have a value only
 Sizes = dict[str, tuple[float, float]]  # box → width, height
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -144,7 +144,8 @@ def svg(
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     style = f"<style>{STYLE}{HEAT_STYLE * any(map(heats, picture.boxes))}{SHEETS['flow'] * has_flow}</style>"
     back, front = ((boxes, arrows), (arrows, boxes))[has_flow]  # no badge hides the tip of an arrow
-    body = [f'<g transform="{move[0]}">', *back, *front, "</g>" + legend]
+    frames, headings = draw_frames(picture, places)
+    body = [f'<g transform="{move[0]}">', frames, *back, *front, headings, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
 
@@ -199,6 +200,7 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
 
     is_short = any(box.short for box in picture.boxes)
     close, apart = CLOSE if is_short and direction == "TB" else "0.45", BESIDE["TB" if is_short else direction]
+    close, apart = ("0.28", "0.15") if picture.close else (close, apart)
     between = "0.2" if any(room.values()) else close  # inches between ranks; labels come on top of it
     graph = Digraph(graph_attr={"rankdir": direction, "nodesep": apart, "ranksep": between, "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
@@ -206,6 +208,7 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     for box in picture.boxes:
         width, height = sizes[box.id]
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
+    graph.body.append(clusters(picture.around))
     graph.body += [f"{{rank={rank}; {'; '.join(ids)}}}\n" for rank, ids in picture.ranks.items() if ids]
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
@@ -219,8 +222,23 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     return graph.source
 
 
+def clusters(around: Mapping[str, Sequence[GroupFrame]]) -> str:
+    """Nested frames in Graphviz's language, with space for their headings."""
+    inside: dict[GroupFrame, dict[str, Sequence[GroupFrame]]] = {}
+    for box, frames in around.items():
+        for frame in frames[:1]:
+            inside.setdefault(frame, {})[box] = frames[1:]
+    return "".join(
+        f"subgraph cluster_{x.id} {{id={x.id}; margin=8; labeljust=l; fontsize=12; fontname=Helvetica; "
+        f'label="{"0" * ceil(BOLD * text_width(x.words, 13) / ZERO["LR"])}"; {"; ".join(boxes)}; {clusters(boxes)}}}\n'
+        for x, boxes in inside.items()
+    )
+
+
 def size(box: Box) -> tuple[float, float]:
     """Width and height of a box in pixels, which are Graphviz's points."""
+    if box.kind == "gate":
+        return 2, 2
     if box.kind in SMALL:
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
     if box.short:
@@ -236,7 +254,8 @@ def size(box: Box) -> tuple[float, float]:
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     texts += [max(LABEL, text_width(words, 12) + 4) + text_width(part, 12) for words, _, part in summands(box)]
     rows += bool(box.value) + len(box.parts) + bool(box.grad)
-    return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
+    beside = 36 * (box.kept and rows == 1)  # else the badge would cover the text
+    return chip_width(box) + max(texts) + 2 * PAD + beside, rows * ROW + PAD
 
 
 def columns(box: Box) -> list[tuple[str, str, float, float, str, heat.Heat | None]]:
@@ -284,14 +303,28 @@ def corner(group: ElementTree.Element) -> tuple[float, float]:
     return min(x for x, _ in points), min(y for _, y in points)
 
 
+def draw_frames(picture: Picture, places: dict[str, ElementTree.Element]) -> tuple[str, str]:
+    """The frames around open groups, and their headings, which are drawn last."""
+    frames, headings = "", ""
+    for frame in dict.fromkeys(frame for around in picture.around.values() for frame in around):
+        group = places[frame.id]
+        polygon, (x, y) = group.find("svg:polygon", NAMESPACE), corner(group)
+        assert polygon is not None
+        frames += f'<polygon class="mg-around" points="{polygon.attrib["points"]}"/>'
+        headings += text("mg-name mg-heading", x + PAD, y + ROW, frame.words)
+    return frames, headings
+
+
 def draw_box(box: Box, x: float, y: float, width: float, height: float, is_output: bool) -> str:
     """One box: the operation's symbol on the left, the name and the numbers on the right."""
     classes = f"mg-box mg-{box.kind}" + " mg-output" * is_output
-    round_corners = "" if box.kind in ("leaf", *SMALL) else ' rx="8"'
+    round_corners = "" if box.kind in ("leaf", "constant", "tag") else ' rx="8"'
     chip = chip_width(box)
     parts = [
         f'<g class="{classes}" data-id="{box.id}">',
         f"<title>{escape(box.name)}</title>" if box.name and " ".join(name_lines(box)) != box.name else "",
+        f'<rect class="mg-shade" x="{x + 4:.2f}" y="{y + 4:.2f}" width="{width:.2f}" height="{height:.2f}" rx="8"/>'
+        * (box.kind == "group"),
         f'<rect class="mg-frame" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"{round_corners}/>',
     ]
     if chip:

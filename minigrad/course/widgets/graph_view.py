@@ -15,7 +15,6 @@ from typing import Any
 
 import traitlets
 
-from ...draw.charts import place_in_rows
 from ...draw.drawing import Drawing
 from ...draw.hierarchy import CROWD, NodeGroup, hierarchy
 from ...draw.layout import LayoutError
@@ -24,7 +23,8 @@ from ...draw.listing_of import listing_of
 from ...draw.names import variables
 from ...draw.overview import Overview, with_tags
 from ...draw.picture import Picture
-from ...draw.svg import ROOM, STYLE, natural_width, svg
+from ...draw.rows import draw_in_rows
+from ...draw.svg import STYLE
 from ...draw.words import pluralize, shorten
 from ...engine.base.whole_file import replace_file
 from ...engine.tensor.symbol import Symbol
@@ -36,7 +36,6 @@ LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 20  # boxes shown at first
 MOST = 120  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
-KEYS = {'class="mg-kept"': "saved: backward needs it", ">norm ": "norm: √ of the sum of all squares"}
 FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an Entry
 
 
@@ -130,12 +129,8 @@ class GraphView(Widget):
 
     @property
     def svg(self) -> str:
-        """The static picture, `still`, as SVG; from top to bottom if it is wide."""
-        drawn = svg(self.still, self.label, self.text)
-        if natural_width(drawn) > ROOM:
-            drawn = svg(self.still, self.label, self.text, direction="TB")
-        keys = "; ".join(words for mark, words in KEYS.items() if mark in drawn)
-        return place_in_rows(self.label, STYLE, [(keys, drawn)]) if keys else drawn
+        """The static picture, `still`, as SVG."""
+        return draw_in_rows(self.still, self.label, self.text)
 
     @property
     def still(self) -> Picture:

@@ -14,6 +14,7 @@ from minigrad.course.widgets.graph_view import groups_in, rows
 from minigrad.draw.hierarchy import NodeGroup, hierarchy
 from minigrad.draw.listing import Entry, Listing
 from minigrad.draw.overview import Overview
+from minigrad.draw.rows import cut
 from minigrad.engine.core.node import history, toposort
 from tests.support.peak_memory import peak_bytes
 from tests.support.table import table
@@ -451,17 +452,6 @@ def test_the_picture_that_stands_still_has_the_boxes_that_are_open_at_first():
     assert bundle["text/plain"].startswith("GraphView(46 nodes, 26 groups; The graph of a call of Sequential)")
 
 
-def test_a_wide_picture_is_drawn_from_top_to_bottom():
-    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high."""
-    view = GraphView(nn.Sequential(*(m for i in range(4) for m in (nn.Linear(4 + i, 5 + i), nn.Tanh()))).double(), X)
-    width, height = map(float, re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', view.svg).groups())
-
-    assert width < 980
-    assert height > 600
-    assert len(re.findall(r'class="mg-box[^>]*data-id="b', view.svg)) == len(view.still.boxes) == 17
-    assert view.svg.count(" mg-output") == 1
-
-
 def test_it_is_saved_as_a_page_or_a_picture(tmp_path):
     view = GraphView(tower(), X)
     view.save(tmp_path / "x.html")
@@ -598,3 +588,55 @@ def test_the_still_has_tags_for_far_readers_and_names_in_two_lines_and_counts_no
         Overview(leaves, hierarchy(leaves)).size(NodeGroup("leaves", "w0 … w2", "3 leaves", children=[0, 1, 2]))
         == "3 leaves"
     )
+
+
+# -- the rows of the still ----------------------------------------------------------------------------------
+
+
+def chain_of_calls():
+    return GraphView(nn.Sequential(*(m for i in range(7) for m in (nn.Linear(4 + i, 5 + i), nn.Tanh()))).double(), X)
+
+
+def test_a_wide_still_has_rows_frames_and_a_legend():
+    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high, and a column 1,290."""
+    view = chain_of_calls()
+    drawn = view.svg
+    width, height = map(float, re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', drawn).groups())
+    nested = [float(each) for each in re.findall(r'<svg x="\S+" y="\S+" [^>]*? width="(\S+?)"', drawn)]
+
+    assert len(nested) > 1
+    assert drawn.count('class="mg-picture') == 1  # a row of that class stays light in the dark
+    assert max(nested) <= 960
+    assert width < 1024
+    assert height < 600
+    assert len(re.findall(r'class="mg-box[^>]*data-id="b', drawn)) == sum(x.kind != "tag" for x in view.still.boxes)
+    assert {f">{x}</text>" in drawn for x in ("leaf", "for backward", "result")} == {True}
+    assert ">constant</text>" not in drawn
+
+
+def test_rows_have_each_box_and_each_use_once():
+    view = chain_of_calls()
+    parts = cut(view.still, {box.id: box for box in view.still.boxes}, 400)
+    boxes = [box.id for part in parts for box in part.boxes]
+    assert len(parts) > 2
+    arrows = {arrow.id: arrow for part in parts for arrow in part.arrows}
+
+    assert [id for id in sorted(boxes) if id in view.still.box] == sorted(view.still.box)
+    for arrow in view.still.arrows:  # from the box itself, from its gate, or from a tag with its name
+        tail = arrows[arrow.id].tail
+        tag = next((box.value for part in parts for box in part.boxes if box.id == tail), "")
+        assert tail in (arrow.tail, f"i{arrow.tail}") or tag == view.still.box[arrow.tail].display_name
+        assert arrows[arrow.id].head == arrow.head
+    for part in parts:
+        assert {end for arrow in part.arrows for end in (arrow.tail, arrow.head)} <= {box.id for box in part.boxes}
+
+
+def test_open_groups_have_frames_with_their_names():
+    inner = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Tanh(), nn.Linear(4, 4)))
+    view = GraphView(nn.Sequential(inner, nn.Tanh()).double(), X)
+    around = view.still.around
+    names = {frame.words for frames in around.values() for frame in frames}
+
+    assert {f">{name}</text>" in view.svg for name in names} == {True}
+    assert view.svg.count('class="mg-around"') == len(names) == len(view.overview.open_groups(20))
+    assert any(len(frames) > 1 for frames in around.values())
