@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import Any
 from xml.sax.saxutils import escape
@@ -17,19 +17,25 @@ from xml.sax.saxutils import escape
 from .words import number
 
 LARGEST = 8  # rows or columns; with more, cells would be too small to read
-LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
-DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
+LIGHT = "--mg-value: #74b3e3; --mg-grad: #f2a154;"
+DARK = "--mg-value: #1d6293; --mg-grad: #8f4d0c;"
 FEW, WIDEST = 9, 3  # cells, and columns, that have room for numbers
-SYMBOL = 15  # pixels for a symbol between two heat maps
+SYMBOL, TEXT, CLOSE = 15, 15, 3  # pixels: width of a symbol beside a heat map, height of a text, space between lines
+HIGHEST = 190  # pixels of heat maps below one another
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
+Placed = tuple[str, "Heat | str", float, float]  # what it is, heat map or text, left, top
 
 
 @dataclass(frozen=True)
 class Heat:
-    """An array of one or two dimensions as cells, row by row."""
+    """An array of one or two dimensions as cells, row by row.
+
+    cell    width and height of a cell in pixels; None if its own numbers decide
+    """
 
     columns: int
     cells: tuple[Cell, ...]
+    cell: tuple[int, int] | None = None
 
     @property
     def rows(self) -> list[tuple[Cell, ...]]:
@@ -39,11 +45,24 @@ class Heat:
     @property
     def side(self) -> int:
         """The height of a cell in pixels."""
-        return 17 if self.has_numbers else 15 if max(self.columns, len(self.rows)) <= 4 else 12
+        return (
+            self.cell[1]
+            if self.cell
+            else 17
+            if self.has_numbers
+            else 15
+            if max(self.columns, len(self.rows)) <= 4
+            else 12
+        )
 
     has_numbers = property(lambda self: any(mark != sign(mark) for _, mark, _ in self.cells))
     longest = property(lambda self: max(len(mark) for _, mark, _ in self.cells))
-    across = property(lambda self: max(24, 8 + 6 * self.longest) if self.has_numbers else self.side)  # width of a cell
+
+    @property
+    def across(self) -> int:
+        """The width of a cell in pixels."""
+        return self.cell[0] if self.cell else max(24, 8 + 6 * self.longest) if self.has_numbers else self.side
+
     width = property(lambda self: self.columns * self.across)
     height = property(lambda self: len(self.rows) * self.side)
 
@@ -87,33 +106,77 @@ def in_brief(x: float) -> str:
     return next((text for text in texts if len(text) <= 4), f"{x:.0e}".replace("-", "−").replace("e−0", "e−"))
 
 
-def row_of(maps: Sequence[Heat | None], around: Sequence[str]) -> list[tuple[str, Heat | str, float]]:
-    """What an arrow to the left shows, as (what it is, heat map or text, width): passed on = arrived × slope.
+def on_arrow(maps: Sequence[Heat | None], around: Sequence[str]) -> list[Placed]:
+    """What an arrow shows from top to bottom: arrived, × slope, = passed on. From left to right if it is too high.
 
-    around    without a slope, the text before and after what arrived: passed on = arrived @ bᵀ
+    A matrix product has its first factor on the left of its result and its second above: each entry of the result is
+    where a row of the first and a column of the second meet. There, the slope is the other factor.
+    around    the rule's text before and after what arrived
     """
-    came, slope, passed = maps
-    before, after = ("", "×") if slope else around if came else ("", "")
-    row = [("", "=" * (came is None)), ("passed", passed), ("", f"= {before}".rstrip() * bool(slope or came))]
-    row += [("came", came), ("", after), ("slope", slope)]
-    return [(of, x, x.width if isinstance(x, Heat) else 7.5 * len(x) + SYMBOL / 2) for of, x in row if x]
+    came, slope, passed = same_cells(maps)
+    before, after = around
+    rule = f"{before} g {after}".strip()
+    if came and slope and passed and "@" in rule:
+        (of, first), (name, second) = (("slope", slope), ("came", came))[:: 1 if before else -1]
+        wide, y = extent(rule)[0], second.height + CLOSE
+        x = max(first.width, wide) + CLOSE
+        factors = [(of, first, x - CLOSE - first.width, y), (name, second, x, 0.0)]
+        return [("", rule, x - CLOSE - wide, (y - TEXT) / 2), *factors, ("passed", passed, x, y)]
+    words = "×" if slope else "" if not came or before in ("Σ", "f(") else after if after[:1] == "×" else rule
+    lines = (
+        ("came", "", came),
+        ("slope", words, slope),
+        ("passed", ("Σ" if before == "Σ" else "=") * bool(passed), passed),
+    )
+    heights = [each.height for _, _, each in lines if each] or [0]
+    is_row = sum(heights) > HIGHEST
+    found: list[Placed] = []
+    x = y = 0.0
+    for of, symbol, each in lines:
+        words = f" {symbol} " if symbol and is_row else symbol
+        high = each.height if each else TEXT * bool(words)
+        middle, left = (max(heights) / 2, x + 7.5 * len(words)) if is_row else (y + high / 2, SYMBOL)
+        found += [("", words, x, middle - TEXT / 2)] * bool(words)
+        found += [(of, each, left, middle - high / 2)] if each else []
+        x, y = (left + (each.width if each else 0), 0) if is_row else (0, y + high + CLOSE * bool(high))
+    return found
 
 
-def size_of_row(row: Sequence[tuple[str, Heat | str, float]]) -> tuple[float, float]:
+def same_cells(maps: Sequence[Heat | None]) -> list[Heat | None]:
+    """The heat maps with cells of one size; with numbers if all have numbers."""
+    known = [each for each in maps if each]
+    if not all(each.has_numbers for each in known):
+        known = [each.without_numbers() for each in known]
+        maps = [each and each.without_numbers() for each in maps]
+    across, side = max((each.across for each in known), default=0), min((each.side for each in known), default=0)
+    cell = across if all(each.has_numbers for each in known) else side, side
+    return [each and replace(each, cell=cell) for each in maps]
+
+
+def extent(each: Heat | str) -> tuple[float, float]:
+    return (each.width, each.height) if isinstance(each, Heat) else (7.5 * len(each), TEXT)
+
+
+def size_on_arrow(placed: Sequence[Placed]) -> tuple[float, float]:
     """Width and height of what is on an arrow."""
-    return sum(width for _, _, width in row), max((x.height for _, x, _ in row if isinstance(x, Heat)), default=0)
+    ends = [(x + extent(each)[0], y + extent(each)[1]) for _, each, x, y in placed]
+    return max((x for x, _ in ends), default=0), max((y for _, y in ends), default=0)
 
 
-def draw_row(row: Sequence[tuple[str, Heat | str, float]], middle: float, bottom: float) -> str:
-    (width, height), drawn = size_of_row(row), ""
-    x = middle - width / 2
-    for of, each, wide in row:
+def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str:
+    """The heat maps and texts as SVG; in a matrix product, with frames around the factors of its first entry."""
+    (width, height), drawn = size_on_arrow(placed), ""
+    left, top = middle - width / 2, bottom - height
+    is_product = any("@" in each for _, each, _, _ in placed if isinstance(each, str))
+    for n, (of, each, dx, dy) in enumerate(placed):
+        x, y = left + dx, top + dy
         if isinstance(each, Heat):
-            drawn += draw_heat(each, x, bottom - (height + each.height) / 2, of)
+            drawn += draw_heat(each, x, y, of)
+            wide, high = (each.width, each.side) if n == 1 else (each.across, each.height if n == 2 else each.side)
+            drawn += f'<rect class="mg-meet" x="{x:.2f}" y="{y:.2f}" width="{wide}" height="{high}"/>' * is_product
         else:
-            at = f'x="{x + wide / 2:.2f}" y="{bottom - height / 2 + 4:.2f}"'
+            at = f'x="{x + extent(each)[0] / 2:.2f}" y="{y + 12:.2f}"'
             drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
-        x += wide
     return drawn
 
 
@@ -127,7 +190,7 @@ def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     for i, row in enumerate(heat.rows):
         for j, (text, mark, shade) in enumerate(row):
             x, y = j * across, i * side
-            looks = "mg-cell" + " mg-minus" * (shade < 0) + " mg-odd" * (sign(mark) not in ("", "−"))
+            looks = "mg-cell" + " mg-odd" * (sign(mark) not in ("", "−"))
             cells.append(
                 f'<g class="{looks}"><title>{escape(text)}</title>'
                 f'<rect x="{x}" y="{y}" width="{across}" height="{side}" fill-opacity="{abs(shade):g}"/>'
@@ -136,4 +199,5 @@ def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     frame = f'data-of="{of}" data-columns="{heat.columns}" data-size="{len(heat.cells)}" data-side="{side} {across}"'
     font = "font-size: 12px" if heat.has_numbers else f"font-size: {side - 3}px; font-weight: bold"
     place = f'transform="translate({left:.2f} {top:.2f})" style="{font}"'
-    return f'<g class="mg-heat" {frame} {place}>{"".join(cells)}</g>'
+    paper = f'<rect class="mg-under" {place.split(" style")[0]} width="{heat.width}" height="{heat.height}"/>'
+    return f'{paper}<g class="mg-heat" {frame} {place}>{"".join(cells)}</g>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -89,6 +90,10 @@ class GraphReplay(PictureBuilder):
                 before = self.gradients.get(x)
                 self.gradients[x] = after = gx if before is None else before + gx
                 slope = slope if slope is not None and slope.shape == gy.shape else None
+                if re.fullmatch(r"\S+ᵀ @ g|g @ \S+ᵀ", rule.text):  # a product of matrices: the other factor
+                    tails = [each.tail for each in self.arrows if each.head == arrow.head and each != arrow]
+                    factors = [self.values[y] for y, id in self.box_of.items() if id in tails and y in self.values]
+                    slope = factors[0].T if len(factors) == 1 else None
                 arrays = [None if y is None else self.array_of(y) for y in (slope, gy, gx, after, before)]
                 yield make_share(arrow.id, rule, *arrays)
 

@@ -324,7 +324,7 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
         {"a1": ("", "@ bᵀ")},
     ]
     maps = [found for step in rule.steps for found in step.get("maps", {}).values()]
-    assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, None, 3]]
+    assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, 3, 3]]  # bᵀ
     assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
     rule.view = "formulas"
     assert "∂h/∂c = 1 − h × h" in labels(rule.svg)
@@ -373,8 +373,27 @@ def test_matrices_on_the_arrows_are_the_engines_and_add_up_in_the_box():
     so_far, now = (passed for _, _, passed in arrows)
     assert numbers(shares[-1]["grad_heats"]["b1"]) == [a + b for a, b in zip(so_far, now)]
     assert "at [0, 1], 6 + 6 = 12." in told(rule)
-    order = re.findall(r'data-of="(passed|came|slope)"', rule.svg)
-    assert ["passed", "came", "slope"] in [order[k : k + 3] for k in range(len(order))]  # as in the legend
+    order = re.findall(r'data-of="(passed|came|slope)" data', rule.svg)
+    assert ["came", "slope", "passed"] in [order[k : k + 3] for k in range(len(order))]  # as for numbers
+
+
+def test_in_a_product_on_an_arrow_rows_and_columns_meet_in_the_entry_that_they_make():
+    a = mg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    b = mg.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], requires_grad=True)
+    rule = ChainRule(((a @ b) ** 2).sum())
+    g, a, b = 2 * (a @ b).numpy(), a.numpy(), b.numpy()
+    shares = {share.arrow: share for share in rule.replay.shares if "@" in share.rule}
+    assert [share.rule for share in shares.values()] == ["g @ bᵀ", "aᵀ @ g"]
+    for share, (first, second) in zip(shares.values(), [(g, b.T), (a.T, g)]):
+        (_, *parts) = heat.on_arrow(share.maps, share.around)
+        shown = [np.array([[float(text) for text, _, _ in row] for row in each.rows]) for _, each, _, _ in parts]
+        for array, wanted in zip(shown, (first, second, first @ second), strict=True):
+            assert array.tolist() == wanted.tolist()
+        (_, left, x, y), (_, above, x2, y2), (_, made, x3, y3) = parts
+        assert (y, x2) == (y3, x3)
+        assert (left.side, above.across) == (made.side, made.across)
+        assert x + left.width <= x3
+        assert y2 + above.height <= y3
 
 
 def test_the_summands_of_a_gradient_stand_in_its_box_and_stay():
