@@ -28,51 +28,27 @@ Placed = tuple[str, "Heat | str", float, float]  # what it is, heat map or text,
 
 @dataclass(frozen=True)
 class Heat:
-    """An array of one or two dimensions as cells, row by row.
-
-    cell    width and height of a cell in pixels; None if its own numbers decide
-    """
+    """An array of one or two dimensions as cells, row by row."""
 
     columns: int
     cells: tuple[Cell, ...]
-    cell: tuple[int, int] | None = None
+    cell: tuple[int, int] | None = None  # width and height of a cell in pixels; None: its own numbers decide
 
-    @property
-    def rows(self) -> list[tuple[Cell, ...]]:
-        n = self.columns
-        return [self.cells[i : i + n] for i in range(0, len(self.cells), n)]
-
-    @property
-    def side(self) -> int:
-        """The height of a cell in pixels."""
-        return (
-            self.cell[1]
-            if self.cell
-            else 17
-            if self.has_numbers
-            else 15
-            if max(self.columns, len(self.rows)) <= 4
-            else 12
-        )
-
+    rows = property(lambda self: [self.cells[i : i + self.columns] for i in range(0, len(self.cells), self.columns)])
     has_numbers = property(lambda self: any(mark != sign(mark) for _, mark, _ in self.cells))
     longest = property(lambda self: max(len(mark) for _, mark, _ in self.cells))
-
-    @property
-    def across(self) -> int:
-        """The width of a cell in pixels."""
-        return self.cell[0] if self.cell else max(24, 8 + 6 * self.longest) if self.has_numbers else self.side
-
+    small = property(lambda self: 15 if max(self.columns, len(self.rows)) <= 4 else 12)  # cells without numbers
+    side = property(lambda self: self.cell[1] if self.cell else 17 if self.has_numbers else self.small)
+    wide = property(lambda self: max(24, 8 + 6 * self.longest) if self.has_numbers else self.small)
+    across = property(lambda self: self.cell[0] if self.cell else self.wide)  # width of a cell
     width = property(lambda self: self.columns * self.across)
     height = property(lambda self: len(self.rows) * self.side)
 
     def without_numbers(self) -> Heat:
         return Heat(self.columns, tuple((text, sign(mark), shade) for text, mark, shade in self.cells))
 
-    @property
-    def text(self) -> str:
-        """The numbers, row by row."""
-        return ", ".join(f"[{', '.join(text for text, _, _ in row)}]" for row in self.rows)
+    # The numbers, row by row.
+    text = property(lambda self: ", ".join(f"[{', '.join(text for text, *_ in row)}]" for row in self.rows))
 
 
 def heat_of(array: Any) -> Heat | None:
@@ -109,48 +85,37 @@ def in_brief(x: float) -> str:
 def on_arrow(maps: Sequence[Heat | None], around: Sequence[str]) -> list[Placed]:
     """What an arrow shows from top to bottom: arrived, × slope, = passed on. From left to right if it is too high.
 
-    A matrix product has its first factor on the left of its result and its second above: each entry of the result is
-    where a row of the first and a column of the second meet. There, the slope is the other factor.
-    around    the rule's text before and after what arrived
+    In a matrix product, rows of the first factor, on the left, meet columns of the second, above, in their entries.
+    around    the rule's text before and after what arrived; in a product, the slope is the other factor
     """
     came, slope, passed = same_cells(maps)
-    before, after = around
-    rule = f"{before} g {after}".strip()
+    (before, after), rule = around, " g ".join(around).strip()
     if came and slope and passed and "@" in rule:
         (of, first), (name, second) = (("slope", slope), ("came", came))[:: 1 if before else -1]
-        wide, y = extent(rule)[0], second.height + CLOSE
-        x = max(first.width, wide) + CLOSE
-        factors = [(of, first, x - CLOSE - first.width, y), (name, second, x, 0.0)]
-        return [("", rule, x - CLOSE - wide, (y - TEXT) / 2), *factors, ("passed", passed, x, y)]
-    words = "×" if slope else "" if not came or before in ("Σ", "f(") else after if after[:1] == "×" else rule
-    lines = (
-        ("came", "", came),
-        ("slope", words, slope),
-        ("passed", ("Σ" if before == "Σ" else "=") * bool(passed), passed),
-    )
-    heights = [each.height for _, _, each in lines if each] or [0]
-    is_row = sum(heights) > HIGHEST
+        y, x = second.height + CLOSE, max(first.width, extent(rule)[0]) + CLOSE
+        corner = "", rule, x - CLOSE - extent(rule)[0], (y - TEXT) / 2
+        return [corner, (of, first, x - CLOSE - first.width, y), (name, second, x, 0), ("passed", passed, x, y)]
+    times = "×" if slope else "" if not came or before in ("Σ", "f(") else after if after[:1] == "×" else rule
+    total = ("Σ" if before == "Σ" else "=") * bool(passed)
+    heights = [each.height for each in (came, slope, passed) if each]
+    is_row, x, y = sum(heights) > HIGHEST, 0.0, 0.0
     found: list[Placed] = []
-    x = y = 0.0
-    for of, symbol, each in lines:
+    for of, symbol, each in (("came", "", came), ("slope", times, slope), ("passed", total, passed)):
         words = f" {symbol} " if symbol and is_row else symbol
-        high = each.height if each else TEXT * bool(words)
-        middle, left = (max(heights) / 2, x + 7.5 * len(words)) if is_row else (y + high / 2, SYMBOL)
+        wide, high = extent(each or words)
+        middle, left = (max(heights) / 2, x + extent(words)[0]) if is_row else (y + high / 2, SYMBOL)
         found += [("", words, x, middle - TEXT / 2)] * bool(words)
         found += [(of, each, left, middle - high / 2)] if each else []
-        x, y = (left + (each.width if each else 0), 0) if is_row else (0, y + high + CLOSE * bool(high))
+        x, y = (left + wide * bool(each), 0) if is_row else (0, y + (high + CLOSE) * bool(each or words))
     return found
 
 
 def same_cells(maps: Sequence[Heat | None]) -> list[Heat | None]:
     """The heat maps with cells of one size; with numbers if all have numbers."""
-    known = [each for each in maps if each]
-    if not all(each.has_numbers for each in known):
-        known = [each.without_numbers() for each in known]
-        maps = [each and each.without_numbers() for each in maps]
-    across, side = max((each.across for each in known), default=0), min((each.side for each in known), default=0)
-    cell = across if all(each.has_numbers for each in known) else side, side
-    return [each and replace(each, cell=cell) for each in maps]
+    if not (has_numbers := all(x.has_numbers for x in maps if x)):
+        maps = [x and x.without_numbers() for x in maps]
+    across, side = [x.across for x in maps if x], [x.side for x in maps if x]
+    return [x and replace(x, cell=(max(across) if has_numbers else min(across), min(side))) for x in maps]
 
 
 def extent(each: Heat | str) -> tuple[float, float]:
@@ -159,24 +124,24 @@ def extent(each: Heat | str) -> tuple[float, float]:
 
 def size_on_arrow(placed: Sequence[Placed]) -> tuple[float, float]:
     """Width and height of what is on an arrow."""
-    ends = [(x + extent(each)[0], y + extent(each)[1]) for _, each, x, y in placed]
-    return max((x for x, _ in ends), default=0), max((y for _, y in ends), default=0)
+    ends = [(x + extent(each)[0], y + extent(each)[1]) for _, each, x, y in placed] or [(0, 0)]
+    return max(x for x, _ in ends), max(y for _, y in ends)
 
 
 def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str:
     """The heat maps and texts as SVG; in a matrix product, with frames around the factors of its first entry."""
     (width, height), drawn = size_on_arrow(placed), ""
-    left, top = middle - width / 2, bottom - height
-    is_product = any("@" in each for _, each, _, _ in placed if isinstance(each, str))
     for n, (of, each, dx, dy) in enumerate(placed):
-        x, y = left + dx, top + dy
-        if isinstance(each, Heat):
-            drawn += draw_heat(each, x, y, of)
-            wide, high = (each.width, each.side) if n == 1 else (each.across, each.height if n == 2 else each.side)
-            drawn += f'<rect class="mg-meet" x="{x:.2f}" y="{y:.2f}" width="{wide}" height="{high}"/>' * is_product
-        else:
-            at = f'x="{x + extent(each)[0] / 2:.2f}" y="{y + 12:.2f}"'
-            drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
+        x, y = middle - width / 2 + dx, bottom - height + dy
+        if isinstance(each, str):
+            drawn += (
+                f'<text class="mg-between" x="{x + extent(each)[0] / 2:.2f}" y="{y + 12:.2f}">{escape(each)}</text>'
+            )
+            continue
+        drawn += draw_heat(each, x, y, of)
+        if "@" in str(placed[0][1]):
+            wide, high = each.width if n == 1 else each.across, each.height if n == 2 else each.side
+            drawn += f'<rect class="mg-meet" x="{x:.2f}" y="{y:.2f}" width="{wide}" height="{high}"/>'
     return drawn
 
 

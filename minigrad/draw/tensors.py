@@ -109,10 +109,7 @@ class TensorGraph:
         return gxs
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
-        """The local derivative of an elementwise op for each operand; of a product of matrices, the other factor.
-
-        None for broadcast operands and other ops.
-        """
+        """Each local derivative of an elementwise op, or other factor of a matrix product; None for other operands."""
         if node.op.label == "@" and all(x.spec.ndim == 2 for x in node.inputs):
             return [self.values[x].T for x in reversed(node.inputs)]
         if not isinstance(node.op, Elementwise):

@@ -92,8 +92,7 @@ class GraphReplay(PictureBuilder):
                 slope = slope if slope is not None and slope.shape == gy.shape else None
                 if re.fullmatch(r"\S+ᵀ @ g|g @ \S+ᵀ", rule.text):  # a product of matrices: the other factor
                     tails = [each.tail for each in self.arrows if each.head == arrow.head and each != arrow]
-                    factors = [self.values[y] for y, id in self.box_of.items() if id in tails and y in self.values]
-                    slope = factors[0].T if len(factors) == 1 else None
+                    slope = next((self.values[y].T for y, id in self.box_of.items() if id in tails), None)
                 arrays = [None if y is None else self.array_of(y) for y in (slope, gy, gx, after, before)]
                 yield make_share(arrow.id, rule, *arrays)
 
