@@ -118,25 +118,22 @@ def same_cells(maps: Sequence[Heat | None]) -> list[Heat | None]:
     return [x and replace(x, cell=(max(across) if has_numbers else min(across), min(side))) for x in maps]
 
 
-def extent(each: Heat | str) -> tuple[float, float]:
-    return (each.width, each.height) if isinstance(each, Heat) else (7.5 * len(each), TEXT)
-
-
-def size_on_arrow(placed: Sequence[Placed]) -> tuple[float, float]:
-    """Width and height of what is on an arrow."""
-    ends = [(x + extent(each)[0], y + extent(each)[1]) for _, each, x, y in placed] or [(0, 0)]
-    return max(x for x, _ in ends), max(y for _, y in ends)
+def extent(each: Heat | str | Sequence[Placed]) -> tuple[float, float]:
+    """Width and height of a heat map, a text, or all that is on an arrow."""
+    if isinstance(each, Heat | str):
+        return (each.width, each.height) if isinstance(each, Heat) else (7.5 * len(each), TEXT)
+    ends = [(x + extent(part)[0], y + extent(part)[1]) for _, part, x, y in each]
+    return max((x for x, _ in ends), default=0), max((y for _, y in ends), default=0)
 
 
 def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str:
     """The heat maps and texts as SVG; in a matrix product, with frames around the factors of its first entry."""
-    (width, height), drawn = size_on_arrow(placed), ""
+    (width, height), drawn = extent(placed), ""
     for n, (of, each, dx, dy) in enumerate(placed):
         x, y = middle - width / 2 + dx, bottom - height + dy
         if isinstance(each, str):
-            drawn += (
-                f'<text class="mg-between" x="{x + extent(each)[0] / 2:.2f}" y="{y + 12:.2f}">{escape(each)}</text>'
-            )
+            at = f'x="{x + extent(each)[0] / 2:.2f}" y="{y + 12:.2f}"'
+            drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
             continue
         drawn += draw_heat(each, x, y, of)
         if "@" in str(placed[0][1]):

@@ -212,7 +212,7 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
         beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
         zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
-        wide, tall = heat.size_on_arrow(heat.on_arrow(arrow.maps, arrow.around))
+        wide, tall = heat.extent(heat.on_arrow(arrow.maps, arrow.around))
         across = max(round((wide - PAD) / 6.6) + 2 * beside, least)
         zeros += ["0" * across] * ceil((tall + GAP * bool(words)) / LINE) * bool(tall)
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
