@@ -420,7 +420,9 @@ print("multiplications forward:", len(products), "  backward:", sum(len(v.parent
 X = mg.tensor([[1.0, -1.0], [0.0, 2.0], [0.5, 1.0]])
 W = mg.tensor([[0.5, -1.0], [1.0, 0.5]], requires_grad=True)
 b = mg.tensor([0.1, -0.2], requires_grad=True)
-loss = ((X @ W + b) ** 2).mean()
+XW = X @ W
+P = XW + b
+loss = (P**2).mean()
 ChainRule(loss)
 
 # %% [markdown] slideshow={"slide_type": "notes"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import Any
 from xml.sax.saxutils import escape
@@ -17,11 +17,13 @@ from xml.sax.saxutils import escape
 from .words import number
 
 LARGEST = 8  # rows or columns; with more, cells would be too small to read
-LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
-DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
+LIGHT = "--mg-value: #74b3e3; --mg-grad: #f2a154;"
+DARK = "--mg-value: #1d6293; --mg-grad: #8f4d0c;"
 FEW, WIDEST = 9, 3  # cells, and columns, that have room for numbers
-SYMBOL = 15  # pixels for a symbol between two heat maps
+SYMBOL, TEXT, CLOSE = 15, 15, 3  # pixels: width of a symbol beside a heat map, height of a text, space between lines
+HIGHEST = 190  # pixels of heat maps below one another
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
+Placed = tuple[str, "Heat | str", float, float]  # what it is, heat map or text, left, top
 
 
 @dataclass(frozen=True)
@@ -30,30 +32,23 @@ class Heat:
 
     columns: int
     cells: tuple[Cell, ...]
+    cell: tuple[int, int] | None = None  # width and height of a cell in pixels; None: its own numbers decide
 
-    @property
-    def rows(self) -> list[tuple[Cell, ...]]:
-        n = self.columns
-        return [self.cells[i : i + n] for i in range(0, len(self.cells), n)]
-
-    @property
-    def side(self) -> int:
-        """The height of a cell in pixels."""
-        return 17 if self.has_numbers else 15 if max(self.columns, len(self.rows)) <= 4 else 12
-
+    rows = property(lambda self: [self.cells[i : i + self.columns] for i in range(0, len(self.cells), self.columns)])
     has_numbers = property(lambda self: any(mark != sign(mark) for _, mark, _ in self.cells))
     longest = property(lambda self: max(len(mark) for _, mark, _ in self.cells))
-    across = property(lambda self: max(24, 8 + 6 * self.longest) if self.has_numbers else self.side)  # width of a cell
+    small = property(lambda self: 15 if max(self.columns, len(self.rows)) <= 4 else 12)  # cells without numbers
+    side = property(lambda self: self.cell[1] if self.cell else 17 if self.has_numbers else self.small)
+    wide = property(lambda self: max(24, 8 + 6 * self.longest) if self.has_numbers else self.small)
+    across = property(lambda self: self.cell[0] if self.cell else self.wide)  # width of a cell
     width = property(lambda self: self.columns * self.across)
     height = property(lambda self: len(self.rows) * self.side)
 
     def without_numbers(self) -> Heat:
         return Heat(self.columns, tuple((text, sign(mark), shade) for text, mark, shade in self.cells))
 
-    @property
-    def text(self) -> str:
-        """The numbers, row by row."""
-        return ", ".join(f"[{', '.join(text for text, _, _ in row)}]" for row in self.rows)
+    # The numbers, row by row.
+    text = property(lambda self: ", ".join(f"[{', '.join(text for text, *_ in row)}]" for row in self.rows))
 
 
 def heat_of(array: Any) -> Heat | None:
@@ -87,33 +82,63 @@ def in_brief(x: float) -> str:
     return next((text for text in texts if len(text) <= 4), f"{x:.0e}".replace("-", "−").replace("e−0", "e−"))
 
 
-def row_of(maps: Sequence[Heat | None], around: Sequence[str]) -> list[tuple[str, Heat | str, float]]:
-    """What an arrow to the left shows, as (what it is, heat map or text, width): passed on = arrived × slope.
+def on_arrow(maps: Sequence[Heat | None], around: Sequence[str]) -> list[Placed]:
+    """What an arrow shows from top to bottom: arrived, × slope, = passed on. From left to right if it is too high.
 
-    around    without a slope, the text before and after what arrived: passed on = arrived @ bᵀ
+    In a matrix product, rows of the first factor, on the left, meet columns of the second, above, in their entries.
+    around    the rule's text before and after what arrived; in a product, the slope is the other factor
     """
-    came, slope, passed = maps
-    before, after = ("", "×") if slope else around if came else ("", "")
-    row = [("", "=" * (came is None)), ("passed", passed), ("", f"= {before}".rstrip() * bool(slope or came))]
-    row += [("came", came), ("", after), ("slope", slope)]
-    return [(of, x, x.width if isinstance(x, Heat) else 7.5 * len(x) + SYMBOL / 2) for of, x in row if x]
+    came, slope, passed = same_cells(maps)
+    (before, after), rule = around, " g ".join(around).strip()
+    if came and slope and passed and "@" in rule:
+        (of, first), (name, second) = (("slope", slope), ("came", came))[:: 1 if before else -1]
+        y, x = second.height + CLOSE, max(first.width, extent(rule)[0]) + CLOSE
+        corner = "", rule, x - CLOSE - extent(rule)[0], (y - TEXT) / 2
+        return [corner, (of, first, x - CLOSE - first.width, y), (name, second, x, 0), ("passed", passed, x, y)]
+    times = "×" if slope else "" if not came or before in ("Σ", "f(") else after if after[:1] == "×" else rule
+    total = ("Σ" if before == "Σ" else "=") * bool(passed)
+    heights = [each.height for each in (came, slope, passed) if each]
+    is_row, x, y = sum(heights) > HIGHEST, 0.0, 0.0
+    found: list[Placed] = []
+    for of, symbol, each in (("came", "", came), ("slope", times, slope), ("passed", total, passed)):
+        words = f" {symbol} " if symbol and is_row else symbol
+        wide, high = extent(each or words)
+        middle, left = (max(heights) / 2, x + extent(words)[0]) if is_row else (y + high / 2, SYMBOL)
+        found += [("", words, x, middle - TEXT / 2)] * bool(words)
+        found += [(of, each, left, middle - high / 2)] if each else []
+        x, y = (left + wide * bool(each), 0) if is_row else (0, y + (high + CLOSE) * bool(each or words))
+    return found
 
 
-def size_of_row(row: Sequence[tuple[str, Heat | str, float]]) -> tuple[float, float]:
-    """Width and height of what is on an arrow."""
-    return sum(width for _, _, width in row), max((x.height for _, x, _ in row if isinstance(x, Heat)), default=0)
+def same_cells(maps: Sequence[Heat | None]) -> list[Heat | None]:
+    """The heat maps with cells of one size; with numbers if all have numbers."""
+    if not (has_numbers := all(x.has_numbers for x in maps if x)):
+        maps = [x and x.without_numbers() for x in maps]
+    across, side = [x.across for x in maps if x], [x.side for x in maps if x]
+    return [x and replace(x, cell=(max(across) if has_numbers else min(across), min(side))) for x in maps]
 
 
-def draw_row(row: Sequence[tuple[str, Heat | str, float]], middle: float, bottom: float) -> str:
-    (width, height), drawn = size_of_row(row), ""
-    x = middle - width / 2
-    for of, each, wide in row:
-        if isinstance(each, Heat):
-            drawn += draw_heat(each, x, bottom - (height + each.height) / 2, of)
-        else:
-            at = f'x="{x + wide / 2:.2f}" y="{bottom - height / 2 + 4:.2f}"'
+def extent(each: Heat | str | Sequence[Placed]) -> tuple[float, float]:
+    """Width and height of a heat map, a text, or all that is on an arrow."""
+    if isinstance(each, Heat | str):
+        return (each.width, each.height) if isinstance(each, Heat) else (7.5 * len(each), TEXT)
+    ends = [(x + extent(part)[0], y + extent(part)[1]) for _, part, x, y in each]
+    return max((x for x, _ in ends), default=0), max((y for _, y in ends), default=0)
+
+
+def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str:
+    """The heat maps and texts as SVG; in a matrix product, with frames around the factors of its first entry."""
+    (width, height), drawn = extent(placed), ""
+    for n, (of, each, dx, dy) in enumerate(placed):
+        x, y = middle - width / 2 + dx, bottom - height + dy
+        if isinstance(each, str):
+            at = f'x="{x + extent(each)[0] / 2:.2f}" y="{y + 12:.2f}"'
             drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
-        x += wide
+            continue
+        drawn += draw_heat(each, x, y, of)
+        if "@" in str(placed[0][1]):
+            wide, high = each.width if n == 1 else each.across, each.height if n == 2 else each.side
+            drawn += f'<rect class="mg-meet" x="{x:.2f}" y="{y:.2f}" width="{wide}" height="{high}"/>'
     return drawn
 
 
@@ -127,7 +152,7 @@ def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     for i, row in enumerate(heat.rows):
         for j, (text, mark, shade) in enumerate(row):
             x, y = j * across, i * side
-            looks = "mg-cell" + " mg-minus" * (shade < 0) + " mg-odd" * (sign(mark) not in ("", "−"))
+            looks = "mg-cell" + " mg-odd" * (sign(mark) not in ("", "−"))
             cells.append(
                 f'<g class="{looks}"><title>{escape(text)}</title>'
                 f'<rect x="{x}" y="{y}" width="{across}" height="{side}" fill-opacity="{abs(shade):g}"/>'
@@ -136,4 +161,5 @@ def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     frame = f'data-of="{of}" data-columns="{heat.columns}" data-size="{len(heat.cells)}" data-side="{side} {across}"'
     font = "font-size: 12px" if heat.has_numbers else f"font-size: {side - 3}px; font-weight: bold"
     place = f'transform="translate({left:.2f} {top:.2f})" style="{font}"'
-    return f'<g class="mg-heat" {frame} {place}>{"".join(cells)}</g>'
+    paper = f'<rect class="mg-under" {place.split(" style")[0]} width="{heat.width}" height="{heat.height}"/>'
+    return f'{paper}<g class="mg-heat" {frame} {place}>{"".join(cells)}</g>'

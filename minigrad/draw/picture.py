@@ -75,7 +75,7 @@ class Arrow:
     head: str
     label: str = ""
     flow: float | None = None
-    maps: tuple[Heat | None, ...] = ()
+    maps: tuple[Heat | None, ...] = (None, None, None)
     around: tuple[str, str] = ("", "")
 
 

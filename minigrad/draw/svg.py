@@ -164,9 +164,9 @@ def without_numbers(picture: Picture) -> Picture:
 
 def draw_legend(picture: Picture, left: float, top: float, width: float) -> tuple[str, int]:
     """The keys of a picture with gradients on its arrows, and their height."""
-    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 740) + (width > 945)
+    keys, columns = LEGEND[: 2 + 2 * any(map(heats, picture.boxes))], 1 + (width > 700) + (width > 945)
     if any(any(arrow.maps) for arrow in picture.arrows):
-        keys = [LEGEND[0], LEGEND[4], LEGEND[2]]
+        keys = [LEGEND[0], LEGEND[4] + LEGEND[2]]
     drawn = "".join(
         f'<g class="mg-legend" transform="translate({left + (0, 356, 700)[x]:g} {top + 20 * y:g})">{key}</g>'
         for i, key in enumerate(keys)
@@ -215,9 +215,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
         beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
         zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
-        wide, tall = heat.size_of_row(heat.row_of(arrow.maps, arrow.around) if any(arrow.maps) else ())
+        wide, tall = heat.extent(heat.on_arrow(arrow.maps, arrow.around))
         across = max(round((wide - PAD) / 6.6) + 2 * beside, least)
-        zeros += ["0" * across] * ceil((tall + GAP) / LINE) * bool(tall)
+        zeros += ["0" * across] * ceil((tall + GAP * bool(words)) / LINE) * bool(tall)
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
@@ -415,7 +415,8 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
         x, y = (float(reserved[0].attrib[name]) for name in "xy")
         words = label_lines(x, y - LIFT * (arrow.flow is not None), arrow.label)
     if any(arrow.maps):
-        words += heat.draw_row(heat.row_of(arrow.maps, arrow.around), x, float(reserved[-1].attrib["y"]) - 2 * LIFT)
+        placed = heat.on_arrow(arrow.maps, arrow.around)
+        words += heat.draw_on_arrow(placed, x, float(reserved[-1].attrib["y"]) - 2 * LIFT)
     has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
     flows = " mg-maps" * any(arrow.maps)
     if arrow.flow is not None and (arrow.label or flows):

@@ -109,7 +109,9 @@ class TensorGraph:
         return gxs
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
-        """The local derivative of an elementwise op for each operand; None for broadcast operands and other ops."""
+        """Each local derivative of an elementwise op, or other factor of a matrix product; None for other operands."""
+        if node.op.label == "@" and all(x.spec.ndim == 2 for x in node.inputs):
+            return [self.values[x].T for x in reversed(node.inputs)]
         if not isinstance(node.op, Elementwise):
             return [None] * len(node.inputs)
         assert node.rule is not None
@@ -124,21 +126,25 @@ class TensorGraph:
 def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: Any, before: Any) -> Share:
     """The share of a gradient that an arrow passes back.
 
-    partial          the local derivative as an array; None if there is none
+    partial          the local derivative as an array, or the other factor of a matrix product; None if there is none
     gy, gx           the gradient that arrives, and what the arrow adds to the gradient of its tail
     after, before    the tail's gradient after this share and before it; before is None for the first share
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
-    is_constant = partial is None or ("…" not in spread(partial) and np.isfinite(partial).all())
+    around = around_g(rule.text if rule.is_whole else f"g {local}")
+    is_factor = rule.is_whole and "@" in "".join(around)
+    is_constant = partial is None or (
+        not is_factor and (rule.is_whole or ("…" not in spread(partial) and np.isfinite(partial).all()))
+    )
     return Share(
         arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
-        slope="" if partial is None or partial.size > FEW else format_array(partial),
+        slope="" if partial is None or rule.is_whole or partial.size > FEW else format_array(partial),
         outgoing=format_array(gx), before="" if before is None else format_array(before),
         after=format_array(after), entry=entry_of(before, gx, after),
         heat=heat_of(after), size=norm(gx),
         lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
         maps=(heat_of(gy), None if is_constant else heat_of(partial), heat_of(gx)),
-        around=around_g(rule.text if rule.is_whole else f"g {local}"),
+        around=around,
     )  # fmt: skip
 
 

@@ -195,7 +195,7 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
         parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
-        maps={arrow.id: share.maps}, around={arrow.id: share.around}, made=terms_of(picture, share),
+        maps={arrow.id: share.maps}, around={arrow.id: share.around}, made=terms_of(share),
         slope=slope_box(picture, share),
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
         numbers={arrow.id: "\n".join(map(wrap, lines_beside(share)))},
@@ -211,7 +211,7 @@ def lines_beside(share: Share) -> list[str]:
     return [line for line, is_shown in zip(share.lines, shown) if not is_shown]
 
 
-def terms_of(picture: Picture, share: Share) -> dict[str, object]:
+def terms_of(share: Share) -> dict[str, object]:
     """How the entry [i, j] of what is passed on comes about: a sum of `length` terms, each a product of `parts`.
 
     A part is (owner of a heat map, what it shows, a, b, c); in term k it is the entry a i + b j + c k of the map.
@@ -220,13 +220,11 @@ def terms_of(picture: Picture, share: Share) -> dict[str, object]:
     if came is None or passed is None:
         return {}
     g, wide, rows = (share.arrow, "came"), came.columns, len(came.cells) // came.columns
-    factors = {words: box for box in picture.boxes for words in (f"{box.display_name}ᵀ @", f"@ {box.display_name}ᵀ")}
-    factor = factors.get(before or after)
     parts: list[tuple[object, ...]] = []
-    if factor and factor.value_heat and before:
-        parts = [(factor.id, "value", 1, 0, factor.value_heat.columns), (*g, 0, 1, wide)]
-    elif factor and factor.value_heat:
-        rows, parts = wide, [(*g, wide, 0, 1), (factor.id, "value", 0, factor.value_heat.columns, 1)]
+    if slope and "@" in before:
+        rows, parts = slope.columns, [(share.arrow, "slope", slope.columns, 0, 1), (*g, 0, 1, wide)]
+    elif slope and "@" in after:
+        rows, parts = wide, [(*g, wide, 0, 1), (share.arrow, "slope", 0, 1, slope.columns)]
     elif before == "Σ" and passed.columns == wide:
         parts = [(*g, 0, 1, wide)]
     elif slope or after.startswith("×"):

@@ -1,9 +1,6 @@
 // Heat maps, { columns, cells: [[number, mark, shade from −1 to 1]] }, as cells of a picture and as a table of numbers.
 
-const looks = (part, [, mark, shade]) => {
-  part.classList.toggle("mg-minus", shade < 0);
-  part.classList.toggle("mg-odd", /[?∞]/.test(mark));
-};
+const looks = (part, [, mark]) => part.classList.toggle("mg-odd", /[?∞]/.test(mark));
 
 // Draws the cells of a heat map in a picture; blank cells if `heat` is null.
 function fill(map, heat) {

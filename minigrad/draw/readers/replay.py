@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -89,6 +90,9 @@ class GraphReplay(PictureBuilder):
                 before = self.gradients.get(x)
                 self.gradients[x] = after = gx if before is None else before + gx
                 slope = slope if slope is not None and slope.shape == gy.shape else None
+                if re.fullmatch(r"\S+ᵀ @ g|g @ \S+ᵀ", rule.text):  # a product of matrices: the other factor
+                    tails = [each.tail for each in self.arrows if each.head == arrow.head and each != arrow]
+                    slope = next((self.values[y].T for y, id in self.box_of.items() if id in tails), None)
                 arrays = [None if y is None else self.array_of(y) for y in (slope, gy, gx, after, before)]
                 yield make_share(arrow.id, rule, *arrays)
 

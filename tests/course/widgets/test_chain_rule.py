@@ -324,7 +324,7 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
         {"a1": ("", "@ bᵀ")},
     ]
     maps = [found for step in rule.steps for found in step.get("maps", {}).values()]
-    assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, None, 3]]
+    assert [[each and each["columns"] for each in found] for found in maps[1:]] == [[4, None, 4], [4, 3, 3]]  # bᵀ
     assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
     rule.view = "formulas"
     assert "∂h/∂c = 1 − h × h" in labels(rule.svg)
@@ -373,8 +373,19 @@ def test_matrices_on_the_arrows_are_the_engines_and_add_up_in_the_box():
     so_far, now = (passed for _, _, passed in arrows)
     assert numbers(shares[-1]["grad_heats"]["b1"]) == [a + b for a, b in zip(so_far, now)]
     assert "at [0, 1], 6 + 6 = 12." in told(rule)
-    order = re.findall(r'data-of="(passed|came|slope)"', rule.svg)
-    assert ["passed", "came", "slope"] in [order[k : k + 3] for k in range(len(order))]  # as in the legend
+    order = re.findall(r'data-of="(passed|came|slope)" data', rule.svg)
+    assert ["came", "slope", "passed"] in [order[k : k + 3] for k in range(len(order))]  # as for numbers
+
+
+def test_in_a_product_on_an_arrow_rows_and_columns_meet_in_the_entry_that_they_make():
+    a, b = (mg.tensor(np.arange(6.0).reshape(shape), requires_grad=True) for shape in ((2, 3), (3, 2)))
+    for share in [share for share in ChainRule(((a @ b) ** 2).sum()).replay.shares if "@" in share.rule]:
+        _, (_, left, _, y), (_, above, x, _), (*_, made, x_made, y_made) = heat.on_arrow(share.maps, share.around)
+        first, second, product = (
+            np.array([float(t) for t, *_ in m.cells]).reshape(-1, m.columns) for m in (left, above, made)
+        )
+        assert (first @ second == product).all()
+        assert (x, y, left.side, above.across) == (x_made, y_made, made.side, made.across)
 
 
 def test_the_summands_of_a_gradient_stand_in_its_box_and_stay():
