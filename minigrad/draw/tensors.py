@@ -195,10 +195,7 @@ def grad_of(node: Node) -> str:
 
 def values_of(order: Sequence[Node], ys: Iterable[Tensor]) -> dict[Node, Any]:
     """The values of the results ys, and of every node whose leaves are alive, or were saved for backward."""
-    values: dict[Node, Any] = {}
-    records = [node for node in order if isinstance(node, Record)]
-    slots = [(node.inputs, *each) for node in records for each in zip(node.rule.reads, node.saved or ())]
-    kept = {inputs[slot - 1]: array for inputs, slot, array in slots if slot and array is not None}
+    values = saved_leaves(order)
     for node in order:
         if isinstance(node.op, Const):
             values[node] = node.spec.device.array(node.op.value, node.spec.dtype)
@@ -209,9 +206,13 @@ def values_of(order: Sequence[Node], ys: Iterable[Tensor]) -> dict[Node, Any]:
             values[node] = node.tensor().value
         elif node.saved:
             (values[node],) = node.saved
-        elif node in kept:
-            values[node] = kept[node]
     return {origin(y): y.value for y in ys} | values
+
+
+def saved_leaves(order: Iterable[Node]) -> dict[Node, Any]:
+    records = [node for node in order if isinstance(node, Record)]
+    slots = [((x, *x.inputs)[i or 0], array) for x in records for i, array in zip(x.rule.reads, x.saved or ())]
+    return {x: array for x, array in slots if array is not None and not x.inputs}
 
 
 def format_array(array: Any) -> str:
