@@ -94,8 +94,8 @@ def main(arguments: list) -> int:
     verb, *rest = arguments
     if verb not in VERBS:
         near = get_close_matches(verb, VERBS, 1, 0.5)
-        meant = f"did you mean {near[0]}? " if near else ""
-        sys.exit(f"There is no verb {verb}: {meant}The verbs are {', '.join(VERBS)}; --help says what they do.")
+        meant = f" Did you mean {near[0]}?" if near else ""
+        sys.exit(f"There is no verb {verb}.{meant} The verbs are {', '.join(VERBS)}; --help says what they do.")
     environment = TESTS if verb in ("test", "python") else COURSE
     try:
         if environment is TESTS:

@@ -68,6 +68,7 @@ HOMES = {
     "one_thread": "alice", "reveal": "prediction", "reveal_range": "prediction", "score": "feedback",
     "solution": "feedback",
 }  # fmt: skip
+__all__ = list(HOMES)  # for `from minigrad.course import *`
 
 
 class CourseError(Exception):

@@ -24,7 +24,7 @@ from minigrad.course.probe import SECONDS, Outcome, ProbeSource, equal
 from minigrad.course.referee import inner_probe, parse_probes
 
 SLIPS = ("NameError", "UnboundLocalError")  # raised by a mistyped name, which costs no attempt and no hint
-COMMON = ("TypeError", "AttributeError", "ValueError", "IndexError", "KeyError")  # each has a hundred causes
+COMMON = ("TypeError", "AttributeError", "ValueError", "IndexError", "KeyError", "GraphError")  # have many causes each
 MOST_ROWS = 4  # named in a sentence
 PLACE = re.compile(r",? ?in line \d+ of the cell of `\w+`$|0x[0-9a-f]+")
 SAME = "A known mistake has the same results: "  # another mistake may have them, too

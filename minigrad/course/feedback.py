@@ -178,7 +178,8 @@ def next_step(part: Part, attempts: Attempts) -> str:
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
     at = [each.name for each in mine.parts].index(part.name)
     others = [each for each in (*mine.parts[at + 1 :], *mine.parts[:at]) if not each.manual]
-    left = [each for each in others if not (tried[each.name].passed or tried[each.name].revealed)]
+    done = {name for name, past in tried.items() if past.revealed or (past.passed and not past.broken)}
+    left = [each for each in others if each.name not in done]
     if needed := [each for each in left if not each.optional]:
         return f"{earned} so far. Next: `{needed[0].name}`."
     if left:

@@ -63,7 +63,7 @@ def listing_of_tensors(
     ops = history(*ends)
     names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
     kept = {x for node in ops if node.saved is not None for x in read_by(node)}
-    values, unknown = known_values(order)
+    values, unknown = known_values(order, ys)
 
     def entry(node: Node) -> Entry:
         path: Path | None = None
@@ -104,13 +104,13 @@ def tensor_of(node: Node, ys: Sequence[Tensor], calls: Calls | None) -> Tensor |
     return found[0] if found else calls.alive[node]() if calls is not None and node in calls.alive else None
 
 
-def known_values(order: Sequence[Node]) -> tuple[dict[Node, Any], str]:
+def known_values(order: Sequence[Node], ys: Sequence[Tensor]) -> tuple[dict[Node, Any], str]:
     """The recomputed values of a graph and "". For a large graph, the values of its leaves and a note that says so."""
     if sum(node.spec.size for node in order) <= MOST_NUMBERS:
         with np.errstate(all="ignore"):  # NumPy warned of these numbers when the graph ran first
-            return values_of(list(order)), ""
+            return values_of(order, ys), ""
     leaves = [node for node in order if not node.inputs]
-    return values_of(leaves), f"Its values are more than {MOST_NUMBERS:,} numbers: only those of leaves are shown."
+    return values_of(leaves, ()), f"Its values are more than {MOST_NUMBERS:,} numbers: only those of leaves are shown."
 
 
 def trouble(array: Any) -> str:

@@ -8,7 +8,7 @@ stay unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from ..engine.base.dtypes import kind
 from ..engine.base.errors import NoGradientError
 from ..engine.core.backward import pullback
 from ..engine.core.interpret import value
-from ..engine.core.node import Node, Source, toposort
+from ..engine.core.node import Node, Record, Source, toposort
 from ..engine.core.op import Elementwise, Op
 from ..engine.ops import Const
 from ..engine.tensor.grad import origin
@@ -54,7 +54,7 @@ class TensorGraph:
         ends = [origin(y) for y in ys]
         self.output = ends[-1]
         self.order = toposort(*ends)
-        self.values = values_of(self.order)
+        self.values = values_of(self.order, ys)
         self.names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
         self.kept = {x for node in self.order for x in read_by(node) if node.saved is not None}
         self.picture, place = arrange(self.order, self.box, ends)
@@ -199,9 +199,9 @@ def grad_of(node: Node) -> str:
     return UNKNOWN if leaf is None or leaf.grad is None else format_array(leaf.grad.value)
 
 
-def values_of(order: list[Node]) -> dict[Node, Any]:
-    """The value of every node whose leaves are still alive or were saved."""
-    values: dict[Node, Any] = {}
+def values_of(order: Sequence[Node], ys: Iterable[Tensor]) -> dict[Node, Any]:
+    """The values of the results ys, and of every node whose leaves are alive, or were saved for backward."""
+    values = saved_leaves(order)
     for node in order:
         if isinstance(node.op, Const):
             values[node] = node.spec.device.array(node.op.value, node.spec.dtype)
@@ -212,7 +212,13 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
             values[node] = node.tensor().value
         elif node.saved:
             (values[node],) = node.saved
-    return values
+    return {origin(y): y.value for y in ys} | values
+
+
+def saved_leaves(order: Iterable[Node]) -> dict[Node, Any]:
+    records = [node for node in order if isinstance(node, Record)]
+    slots = [((x, *x.inputs)[i or 0], array) for x in records for i, array in zip(x.rule.reads, x.saved or ())]
+    return {x: array for x, array in slots if array is not None and not x.inputs}
 
 
 def format_array(array: Any) -> str:

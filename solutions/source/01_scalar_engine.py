@@ -130,6 +130,13 @@ def multiply(a, b):
 
 
 # %% wrong="product"
+# Shows: The product is returned as a number. A number has no `data` and no parents: it is not a node.
+# Hint: Make a node of it, as `add` does: `Node(number, pairs)`.
+def multiply(a, b):
+    return a.data * b.data
+
+
+# %% wrong="product"
 # Shows: The number is right, and the node has forgotten where it came from: it is a leaf.
 # Hint: Give Node its second argument, the pairs (parent, slope). Without them there is nothing to walk back along.
 def multiply(a, b):
@@ -509,6 +516,17 @@ def gradients(y):
 # Hint: y moves by 1 for a nudge of 1 of itself. Set grad[y] = 1.0 before the walk.
 def gradients(y):
     grad = dict.fromkeys(order(y), 0.0)
+    for node in reversed(order(y)):
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+    return grad
+
+
+# %% wrong="gradients"
+# Shows: Only y has an entry at the start, and `+=` needs a number to add to: a parent has none yet.
+# Hint: Begin with 0.0 for every node in order(y). Then set the entry of y to 1.0.
+def gradients(y):
+    grad = {y: 1.0}
     for node in reversed(order(y)):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope

@@ -640,7 +640,7 @@ def suspects(functions, points):
 
 # %% wrong="referee"
 # Shows: A function goes free as soon as it is right at one of the points.
-# Hint: One disagreement is enough: it has to be right at all points, so `all` and not `any`.
+# Hint: One disagreement is enough: a function is a suspect if `any` of the points disagrees, so not only if all do.
 def suspects(functions, points):
     def right(f):
         return any(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)

@@ -637,7 +637,8 @@ def thrifty_product(A, B, v):
 # - it is a different rule from x · 1 → x and −(−x) → x, and leaves these two alone.
 #
 # You can use `ops.Add, Sub, Mul, Div, Neg, Abs, Relu, Maximum, Minimum, Exp, Log, Const`. In a pattern, a constant is
-# `Node(ops.Const(3))`. In your example, write `x + y`, …, `x.abs()`, `x.relu()`, `mg.maximum(x, y)`.
+# `Node(ops.Const(3))`. To make one, give its sign and its spec too: `Node(ops.Const(3, 1), (), x.spec.with_shape(()))`.
+# In your example, write `x + y`, …, `x.abs()`, `x.relu()`, `mg.maximum(x, y)`.
 
 
 # %% answer="own_pass" points=2 minutes=10

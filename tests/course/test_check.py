@@ -141,6 +141,20 @@ def test_a_mistake_is_named_after_an_exception_only_if_the_exception_says_the_sa
         assert answered(f"def f(x): return {other}", told).wrong is None
 
 
+def test_a_mistake_is_named_after_an_error_of_the_engine_only_if_the_error_says_the_same():
+    """Who ran the initializer of w alone was told that w and b are placeholders."""
+    unfed = "this run needs the placeholder w, f64[]: say its value, as in session.run(…, {w: value})"
+    facts = {"points": 1, "defines": ["f"], "open": True, "probes": "f()", "hints": ["Think."]}
+    known = {"shows": "w is a placeholder.", "hint": "Take a variable.", "outcomes": [["raised", "GraphError"]]}
+    told = part_of("f", facts | {"expected": [["gave", 1]], "wrong": [known | {"message": unfed}]})
+
+    def wrong(message):
+        return answered(f"import minigrad\ndef f(): raise minigrad.errors.GraphError({message!r})", told).wrong
+
+    assert wrong(unfed.replace("w", "b"))
+    assert wrong("the variable b, f64[], has no value in this session yet: run its initializer") is None
+
+
 def test_a_hint_goes_by_the_probe_that_failed_and_not_by_the_number_of_attempts():
     """A third attempt was told how `second` is found, when `fourth` was wrong."""
     attempts = ["x + 3", "x + 1", "x + 3", "x + 2"]
@@ -397,6 +411,10 @@ def test_a_right_answer_says_that_the_exercise_is_done_and_which_optional_parts_
     done = "The exercise is done: 9 of 10 points. Optional parts left: 1 (`eight_signs`)."
     assert said_next("order", after="order") == done
     assert said_next("eight_signs", after="eight_signs") == "That was the last part: 10 of 10 points. Well done."
+
+    kept.record("order", "broken")  # passed before, and the current answer is wrong
+    assert said_next(after="gradients") == "7 of 10 points so far. Next: `order`."
+    assert said_next("order", after="order") == "That was the last part: 10 of 10 points. Well done."
 
 
 @pytest.mark.parametrize("call", ["check()", "check('')", "check('no such part')", "check(3)", "check(['visits'])"])

@@ -94,7 +94,29 @@ def test_a_tensor_without_history_is_one_box():
 def test_the_value_of_a_large_leaf_that_is_gone_is_a_dot():
     y = mg.tensor(np.ones(1000), requires_grad=True).sum()
 
-    assert [box.value for box in draw(y).picture.boxes] == ["·", "·"]
+    assert [box.value for box in draw(y).picture.boxes] == ["·", "1000"]  # y is alive, and knows its value
+
+
+def test_the_value_of_a_leaf_that_is_gone_is_shown_while_an_op_keeps_it_for_backward():
+    """The loss of lesson 03 reads 1 − targets, which no op recorded: its box and the loss were dots."""
+    x = mg.tensor(np.linspace(-1, 1, 60), requires_grad=True)
+    loss = (mg.tensor(np.arange(60.0)) * x).mean()
+
+    values = [box.value for box in draw(loss).picture.boxes]
+    assert values[-1] == f"{loss.item():.4g}"
+    last = TensorGraph([loss], {}).replay(np.ones(())).shares[-1]
+    assert last.outgoing == f"norm {np.linalg.norm(np.arange(60) / 60):.4g}"  # the gradient of x
+
+    loss.backward()
+    assert [box.value for box in draw(loss).picture.boxes].count("·") == 2  # freed: the leaf, and the product
+
+
+def test_a_leaf_that_was_packed_for_backward_stays_a_dot():
+    x = mg.tensor(np.linspace(-1, 1, 60), requires_grad=True)
+    with mg.autograd.graph.saved_tensors_hooks(lambda t: t.numpy() * 0, mg.tensor):
+        y = (mg.tensor(np.arange(60.0)) * x).sum()
+
+    assert [box.value for box in draw(y).picture.boxes].count("·") == 2
 
 
 def test_nothing_warns_twice():

@@ -32,6 +32,15 @@ def run(program):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 
+@table("module, name", [("widgets", "ChainRule"), ("course", "check")])
+def test_a_star_import_brings_the_names_that_are_imported_on_first_use(module, name):
+    here: dict[str, object] = {}
+    exec(f"from minigrad.{module} import *", here)
+
+    assert name in here
+    assert "import_module" not in here
+
+
 def test_every_public_address_can_be_imported_first():
     """Each in turn before anything else, in a process whose minigrad is new."""
     program = """

@@ -239,7 +239,7 @@ def test_a_typo_is_refused_before_anything_is_set_up(fresh: Fresh) -> None:
     process = fresh.start("stauts")
 
     assert process.returncode == 1
-    assert process.stderr.startswith("There is no verb stauts: did you mean status? The verbs are status, submit,")
+    assert process.stderr.startswith("There is no verb stauts. Did you mean status? The verbs are status, submit,")
     assert "did you mean" not in fresh.start("zzz").stderr
     assert not (fresh.root / ".venv").exists()
 

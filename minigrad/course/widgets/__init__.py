@@ -28,6 +28,7 @@ NAMES = (
     "Pipeline", "Precision", "Predict", "Quiz", "Roofline", "Schedule", "StaticVsDynamic", "TrainingView",
 )  # fmt: skip
 HOMES = {name: re.sub(r"\B(?=[A-Z])", "_", name).lower() for name in NAMES} | {"Guess": "predict"}
+__all__ = list(HOMES)  # for `from minigrad.widgets import *`
 
 
 def __getattr__(name: str) -> object:

@@ -59,7 +59,8 @@ def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: in
     f = f.__wrapped__ if hasattr(f, "trace") else f  # run the function inside jit op by op
     closed, static = jaxpr_of(f, args), static_arguments(args)
     if (count := len(closed.jaxpr.eqns)) > most:
-        raise ValueError(f"{count:,} equations are too many to step through: take a part of up to {most:,}")
+        instead = f"take a part of up to {most:,}, or look at all of it with GraphView"
+        raise ValueError(f"{count:,} equations are too many to step through: {instead}")
     values = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
     (y, *others) = closed.jaxpr.outvars
     run = JaxRun(closed, [jnp.asarray(x) for x in values], array_names(f, names))

@@ -91,7 +91,7 @@ def order_of(y: Any, most: int, is_sum: bool) -> list[Any]:
     before = nodes_before([edge_of(y).node])
     if len(before) > most:
         what = f"a graph of {len(before):,} nodes is too large to step through"
-        raise ValueError(f"{what}: take a part of up to {most:,}")
+        raise ValueError(f"{what}: take a part of up to {most:,} nodes, or look at all of it with GraphView")
     made = sorted(before, key=lambda node: node._sequence_nr())  # autograd's engine runs the ops from last to first
     return [*dict.fromkeys(x for node in made for x in (*before[node], node))]
 
