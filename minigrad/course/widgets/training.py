@@ -334,18 +334,14 @@ def overview(x: Any, output: Any, sizes: Sequence[int], right: Sequence[float]) 
     given, out = (" × ".join(map("{:,}".format, array(each).shape)) or "1" for each in (x, output))
     some = " ".join(number(float(v), 3) for v in array(x).ravel()[:6])
     percent = " → ".join(f"{number(100 * share, 3)} %" for share in [*right[:1], *right[-1:]])
-    rows = [
-        ("in", f"{given} numbers", f"{some} …"),
-        ("model", f"{sum(sizes):,} trained numbers", f"{len(sizes)} arrays"),
-    ]
+    rows = [("in", f"{given} numbers", f"{some} …")]
+    rows += [("model", f"{sum(sizes):,} trained numbers", pluralize(len(sizes), "array", "arrays"))] * bool(sizes)
     rows += [("out", f"{out} numbers", f"right: {percent}" * bool(right))] * (output is not None)
     parts = [f'<path class="mg-rule" d="M150,{84 + 88 * i}v20m-5,-7l5,7l5,-7"/>' for i in range(len(rows) - 1)]
     for y, (name, words, more) in zip((22, 110, 198), rows):
-        parts += [
-            f'<rect class="mg-unit" x="56" y="{y}" width="200" height="56" rx="6"/>',
-            text("mg-dim", 68, y + 43, more),
-        ]
+        parts += [f'<rect class="mg-unit" x="56" y="{y}" width="200" height="56" rx="6"/>']
         parts += [text("mg-number mg-dim", 48, y + 32, name), text("mg-name", 68, y + 23, words)]
+        parts += [text("mg-dim", 68, y + 43, more)]
     return picture("What was trained", 280, 300, parts)
 
 

@@ -325,7 +325,7 @@ class TrainingView(SteppedWidget):
             drawn = [("Weights: blue adds, dashed subtracts", inside), ("The answer", drawn[0][1]), drawn[1]]
         elif not self._boundary:
             right = [row["accuracy"] for row in self.table if row["accuracy"] is not None]
-            sizes = [training.array(p).size for p in self.optimizer.parameters()]
+            sizes = [training.array(p).size for p in getattr(self.optimizer, "parameters", list)()]
             drawn = [("What was trained", training.overview(self._x, self._output, sizes, right)), loss]
         return place_in_rows(self.label, STYLE + LOOKS + training.NETWORK, drawn)
 
