@@ -334,7 +334,7 @@ def curve(losses: list[float]) -> str:
 def overview(x: Any, output: Any, sizes: Sequence[int], right: Sequence[float]) -> str:
     """What goes into a network, what it is, and what comes out, as SVG. `right` is its accuracy at some steps."""
     given, out = (" × ".join(map("{:,}".format, array(each).shape)) or "1" for each in (x, output))
-    some = " ".join(number(float(v), 2) for v in array(x).ravel()[:4])
+    some = " ".join(str(v) if isinstance(v, int) else number(v, 3) for v in array(x).ravel()[:4].tolist())
     percent = " → ".join(f"{number(100 * share, 3)} %" for share in [*right[:1], *right[-1:]])
     rows = [("in", f"{given} numbers", f"{some} …")]
     rows += [("model", f"{sum(sizes):,} trained numbers", pluralize(len(sizes), "array", "arrays"))] * bool(sizes)
