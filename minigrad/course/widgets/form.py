@@ -39,4 +39,6 @@ class Form(Widget):
 
     @property
     def fallback(self) -> dict[str, str]:
-        return {"text/html": f"<pre>{escape(self.text)}</pre>", "text/plain": self.text}
+        head, _, rest = escape(self.text).partition("\n")
+        style = "border-left:4px solid #6d6d6d;padding:.3em .8em;max-width:50em;white-space:pre-wrap"
+        return {"text/html": f'<div style="{style}"><b>{head}</b>\n{rest}</div>', "text/plain": self.text}

@@ -7,7 +7,8 @@ function render({ model, el }) {
   const skip = make("button", { type: "button", hidden: true }, "Show the result");
   skip.addEventListener("click", () => model.send?.({ do: "skip" }));
   const result = make("dl", { className: "mg-result" });
-  asked.querySelector(".mg-say").before(result, skip);
+  asked.querySelector(".mg-controls").before(result);
+  asked.querySelector(".mg-say").before(skip);
   root.append(asked);
 
   function refresh() {
@@ -22,11 +23,19 @@ function render({ model, el }) {
     result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
     result.dataset.right = right;
     result.querySelector("dd")?.append(mark(right));
-    asked.querySelector(".mg-number-line")?.remove();
-    if (rows.length && typeof came === "number") result.after(numberLine(locked.answer, came, model.get("confidences").indexOf(locked.confidence), right));
+    sketch(isKept ? came : undefined, right, known && !(isKept && typeof came === "number"));
     root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
     if (alone || (known && !late)) unfold();
   }
+
+  // A number on a line: while it is typed, when it is locked, and with the result.
+  function sketch(came, right, isOff = root.dataset.phase === "revealed") {
+    const question = model.get("question"), sure = asked.querySelector(".mg-sure :checked")?.value ?? model.get("locked").confidence;
+    asked.querySelector(".mg-number-line")?.remove();
+    if (question.kind !== "number" || isOff) return;
+    result.after(numberLine(question, typedNumber(question, asked.querySelector("input[type=text]").value), model.get("confidences").indexOf(sure), came, right));
+  }
+  asked.addEventListener("input", () => sketch());
 
   // Once, so that the reader can close it: the answer below the reveal, folded by scripts/notebooks/answer_folding.py.
   function unfold() {

@@ -36,7 +36,7 @@ const bare = (text) => String(text).replaceAll("`", "");
 
 // The sign of a right or a wrong answer, with a word for those who do not see it.
 function mark(right) {
-  return make("span", { className: "mg-mark" }, make("span", { "aria-hidden": "true" }, right ? " ✓" : " ✗"),
+  return make("span", { className: "mg-mark", "data-right": right }, make("span", { "aria-hidden": "true" }, right ? " ✓" : " ✗"),
     make("span", { className: "mg-heard" }, right ? " (right)" : " (wrong)"));
 }
 
@@ -53,6 +53,11 @@ function numeral(text, { unit, text: asked }, isFinished) {
   const fraction = value.match(/^([+-]?\d+)\s*\/\s*(\d*)$/);
   if (fraction && Number(fraction[2])) return String(fraction[1] / fraction[2]);
   return fraction && !isFinished ? fraction[1] : value;
+}
+
+function typedNumber(question, text) {
+  const value = numeral(text, question, true);
+  return FORMS.number[0].test(value) ? Number(value.replaceAll("_", "")) : undefined;
 }
 
 // What is wrong with a typed answer, in a sentence; "" for a valid one, or for one that is not finished yet.

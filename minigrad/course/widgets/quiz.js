@@ -36,7 +36,7 @@ function asked(question, n, model, send) {
   const part = form(question, model.get("confidences"), send);
   const feedback = make("div", { className: "mg-feedback" });
   const section = make("section", { className: "mg-asked", "aria-label": `Question ${n + 1}` }, part.el, feedback);
-  return { ...part, name: question.name, text: question.text, feedback, section };
+  return { ...part, question, name: question.name, text: question.text, feedback, section };
 }
 
 function tab(q, n) {
@@ -78,13 +78,13 @@ function refresh(q) {
   const lone = Object.keys(q.alone).length, wasOpen = q.root.dataset.phase !== "revealed";
   const all = asked.length, isDone = Object.keys(results).length > 0;
   q.score.textContent = lone || !(model.send || isDone) ? `${lone + Object.keys(locked).length} of ${all} locked. ${ALONE}` : model.get("score");
-  for (const { name, show, feedback, section } of asked) {
+  for (const { question, name, show, feedback, section } of asked) {
     const result = results[name], alone = q.alone[name];
     show(alone ? { locked: alone, say: "It can no longer be changed." } : { locked: locked[name] ?? {}, say: says[name] ?? "", result });
     if (result) section.dataset.right = result.right;
     feedback.replaceChildren(...(result?.says ?? []).map((words) => make("p", {}, ...marked(words))));
     const { answer, confidence } = locked[name] ?? {};
-    if (typeof result?.answer === "number") feedback.prepend(numberLine(answer, result.answer, model.get("confidences").indexOf(confidence), result.right));
+    if (typeof answer === "number") feedback.prepend(numberLine(question, answer, model.get("confidences").indexOf(confidence), result?.answer, result?.right));
   }
   q.root.dataset.phase = isDone ? "revealed" : "open";
   asked.forEach(({ name }, n) => label(q.tabs[n], n + 1, all, isLocked(q, name), results[name]));
@@ -108,7 +108,7 @@ function verdicts(q, results) {
     const link = make("button", { type: "button", className: "mg-again" }, `${n + 1}. `, ...marked(text));
     link.addEventListener("click", () => { open(q, n); q.tabs[n].focus(); });
     const state = result ? (result.right ? "✓ right" : "✗ wrong") : isLocked(q, name) ? "locked" : "open";
-    return make("li", {}, make("span", { className: "mg-verdict" }, state), link);
+    return make("li", {}, make("span", { className: "mg-verdict", "data-right": result?.right ?? "" }, state), link);
   });
   const list = make("ol", { className: "mg-verdicts" }, ...rows);
   return Object.keys(results).length ? [certainty(q, results), list] : [list];
@@ -122,7 +122,7 @@ function certainty({ model, asked }, results) {
   const row = (words, isRight) => make("tr", {}, make("th", { scope: "row" }, words),
     ...levels.map((level) => make("td", {}, make("div", {}, ...stack(level, isRight)))));
   const head = make("tr", {}, make("td", {}), ...levels.map((level) => make("th", { scope: "col", className: "mg-level" }, level)));
-  return make("table", { className: "mg-certainty", "aria-label": "How sure you were" }, row("✓ right", true), row("✗ wrong", false), head);
+  return make("table", { className: "mg-certainty", "aria-label": "How sure you were" }, make("caption", {}, "How sure you were of each question"), row("✓ right", true), row("✗ wrong", false), head);
 }
 
 export default { render };

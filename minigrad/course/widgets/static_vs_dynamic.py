@@ -41,7 +41,7 @@ TAKEN = "Only the branch that Python takes now will be in the graph"
 NOT_IN_GRAPH = {"for": UNROLLED, "while": UNROLLED, "if": TAKEN, "elif": TAKEN}  # statement → why it adds nothing
 UNMARKED = re.compile("^(?=.)(?!while (tracing|running): )", re.MULTILINE)  # the beginning of a line
 FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
-NEEDS_VALUE = re.compile("GuardOnDataDependent|Concretization|Tracer.*Conversion")  # errors of PyTorch and JAX
+NEEDS_VALUE = re.compile("NoValue|GuardOnDataDependent|Concretization|Tracer.*Conversion")  # ours, PyTorch's and JAX's
 EAGER = "Eager: built again in every call"
 STRIPS = (HERE / "static_vs_dynamic.svg").read_text("utf-8").split("\n\n")  # calls, and runs of one graph
 COUNTED = "How often Python runs each line"
@@ -337,8 +337,9 @@ class TraceError(Exception):
         self.line = own_line(frames, code)
         at = f"line {self.line - code.co_firstlineno + 1} needs a value, and no value exists while tracing. "
         is_known = self.line > 0 and bool(NEEDS_VALUE.match(name))
+        message = re.sub("^.*being built.*(?=To branch)|: mg.function converts.*", "", message) if is_known else message
         advice = f". An if on a tensor can be traced as {branch}(condition, f, g, …)"
-        super().__init__(at * is_known + (message or name) + advice * is_known)
+        super().__init__(at * is_known + (message or name) + advice * bool(branch) * is_known)
 
 
 class AsGraph:

@@ -15,9 +15,9 @@ from zlib import compress, crc32
 
 import numpy as np
 
-from ...draw.charts import LEFT, RIGHT, Axis, chart, compact, line, picture, upwards
+from ...draw.charts import BOTTOM, LEFT, RIGHT, Axis, chart, compact, line, picture, upwards
 from ...draw.svg import text, text_width
-from ...draw.words import pluralize
+from ...draw.words import number, pluralize
 from ...engine.core.modes import no_grad
 from ...engine.tensor.tensor import Tensor
 from .widget import Plain
@@ -314,12 +314,37 @@ def columns(table: list[Plain]) -> str:
 
 
 def curve(losses: list[float]) -> str:
-    """Losses over steps as SVG."""
+    """Losses over steps as SVG; if they fell, with the first, the last, and the step of half of the fall."""
     some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
     x = Axis(1, max(len(losses), 2), LEFT, RIGHT - 88, "step", words=compact)
     y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
-    drawn = line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])
-    return chart(f"Loss over {pluralize(len(losses), 'step', 'steps')}", x, y, drawn)
+    drawn = [line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])]
+    if len(losses) > 1 and losses[-1] < 0.8 * losses[0]:  # else the labels would overlap
+        middle, above = (losses[0] + losses[-1]) / 2, y.at(max(losses[-len(losses) // 5 :])) - 10  # free of the curve
+        n = next(n for n, loss in enumerate(losses, 1) if loss <= middle)
+        drawn += [f'<path class="mg-rule" stroke-dasharray="3 3" d="M{x.at(n):.1f},{y.at(middle):.1f}V{BOTTOM}"/>'] * (
+            2 * n < len(losses)
+        )
+        drawn += [text("mg-dim", x.at(n) + 10, BOTTOM - 10, f"step {n:,}: half of the fall")] * (2 * n < len(losses))
+        drawn += [text("mg-name", x.at(1) + 8, y.at(losses[0]) + 10, f"first {number(losses[0], 3)}")]
+        drawn += [text("mg-name mg-number", x.end, min(above, BOTTOM - 28), f"last {number(losses[-1], 3)}")]
+    return chart(f"Loss over {pluralize(len(losses), 'step', 'steps')}", x, y, *drawn)
+
+
+def overview(x: Any, output: Any, sizes: Sequence[int], right: Sequence[float]) -> str:
+    """What goes into a network, what it is, and what comes out, as SVG. `right` is its accuracy at some steps."""
+    given, out = (" × ".join(map("{:,}".format, array(each).shape)) or "1" for each in (x, output))
+    some = " ".join(str(v) if isinstance(v, int) else number(v, 3) for v in array(x).ravel()[:4].tolist())
+    percent = " → ".join(f"{number(100 * share, 3)} %" for share in [*right[:1], *right[-1:]])
+    rows = [("in", f"{given} numbers", f"{some} …")]
+    rows += [("model", f"{sum(sizes):,} trained numbers", pluralize(len(sizes), "array", "arrays"))] * bool(sizes)
+    rows += [("out", f"{out} numbers", f"right: {percent}" * bool(right))] * (output is not None)
+    parts = [f'<path class="mg-rule" d="M150,{84 + 88 * i}v20m-5,-7l5,7l5,-7"/>' for i in range(len(rows) - 1)]
+    for y, (name, words, more) in zip((22, 110, 198), rows):
+        parts += [f'<rect class="mg-unit" x="56" y="{y}" width="200" height="56" rx="6"/>']
+        parts += [text("mg-number mg-dim", 48, y + 32, name), text("mg-name", 68, y + 23, words)]
+        parts += [text("mg-dim", 68, y + 43, more)]
+    return picture("What is trained", 280, 300, parts)
 
 
 def plane(seen: Boundary) -> str:

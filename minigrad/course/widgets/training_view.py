@@ -81,6 +81,7 @@ class TrainingView(SteppedWidget):
         self.model: Any = model
         self.loss_fn, self.optimizer = loss_fn, optimizer
         (x, y), self._batches = training.first_of(data)
+        self._x, self._output = x, None
         self.threshold = training.threshold_of(model) if threshold is None else threshold
         self.losses: list[float] = []
         self.table: list[Plain] = []
@@ -315,12 +316,17 @@ class TrainingView(SteppedWidget):
     @property
     def svg(self) -> str:
         """The network and the boundary, if they can be drawn, and the loss over the steps."""
-        drawn = [("", training.plane(seen)) for seen in [self._boundary] if seen] + [("", training.curve(self.losses))]
+        loss = "", training.curve(self.losses)
+        drawn = [("", training.plane(seen)) for seen in [self._boundary] if seen] + [loss]
         if self.program and self._boundary and self._boundary.levels():
             numbers = [training.array(p).ravel() for p in self.model.parameters()]
             columns = training.outputs(self.model, self._boundary.grid)
             inside = training.network(self.program["layers"], numbers, columns)
             drawn = [("Weights: blue adds, dashed subtracts", inside), ("The answer", drawn[0][1]), drawn[1]]
+        elif not self._boundary:
+            right = [row["accuracy"] for row in self.table if row["accuracy"] is not None]
+            sizes = [training.array(p).size for p in getattr(self.optimizer, "parameters", list)()]
+            drawn = [("What is trained", training.overview(self._x, self._output, sizes, right)), loss]
         return place_in_rows(self.label, STYLE + LOOKS + training.NETWORK, drawn)
 
     def __repr__(self) -> str:
