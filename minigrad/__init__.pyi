@@ -74,13 +74,13 @@ from .api.functions.faces import (
     var as var, var_mean as var_mean, vdot as vdot, vsplit as vsplit,
     xlogy as xlogy,
 )
+from .api.functions.indexing import bucketize as bucketize, searchsorted as searchsorted, where as where
 from .api.functions.movement import (
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
-    broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, bucketize as bucketize,
-    cartesian_prod as cartesian_prod, cat as cat, column_stack as column_stack, combinations as combinations,
-    concat as concat, concatenate as concatenate, dstack as dstack, hstack as hstack, kron as kron,
-    meshgrid as meshgrid, row_stack as row_stack, searchsorted as searchsorted, stack as stack, vstack as vstack,
-    where as where,
+    broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
+    cat as cat, column_stack as column_stack, combinations as combinations, concat as concat,
+    concatenate as concatenate, dstack as dstack, hstack as hstack, kron as kron, meshgrid as meshgrid,
+    row_stack as row_stack, stack as stack, vstack as vstack,
 )
 from .api.functions.random import (
     bernoulli as bernoulli, multinomial as multinomial, normal as normal, rand as rand, rand_like as rand_like,

@@ -47,8 +47,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 @autocast_to("lower")
 def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
     """Σ x y along an axis."""
-    x = operand(x)
-    return (x * y).sum(dim)
+    return (operand(x) * y).sum(dim)
 
 
 def diagonal(A: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:

@@ -81,7 +81,8 @@ class GradientTape:
     def watch(self, tensor: Any) -> None:
         """Record the ops on these tensors from here on."""
         for x in leaves(tensor):
-            if not is_floating(x):
+            is_floating = isinstance(x, Operand) and x.spec.is_float
+            if not is_floating:
                 raise DTypeError(f"a tape watches tensors of floating point numbers, and got {x!r}")
             if not x.tracked and modes.current.mode.builder is None:
                 x.requires_grad_()
@@ -138,9 +139,7 @@ class GradientTape:
         if not target.shape or not source.shape or target.shape[0] != source.shape[0]:
             raise ShapeError(f"batch_jacobian needs a batch of one length, and got {target.spec} by {source.spec}")
         full = self.jacobian(target, source, unconnected_gradients)
-        if full is None:
-            return None
-        return full.diagonal(0, 0, target.ndim).movedim(-1, 0)
+        return None if full is None else full.diagonal(0, 0, target.ndim).movedim(-1, 0)
 
     # -- as a watcher: note which leaves are used -----------------------------------------
 
@@ -242,8 +241,3 @@ def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
             seen.add(node)
             stack += node.inputs
     return False
-
-
-def is_floating(x: Any) -> bool:
-    """Whether x is a floating point tensor, which can have a gradient."""
-    return isinstance(x, Operand) and x.spec.is_float

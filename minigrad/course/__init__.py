@@ -33,42 +33,12 @@ and used in the lessons themselves:
     child.py            forks a process, reads its output, times it and kills it
     notebook_state.py   the course's state in one notebook, such as which cells ended with an error
 
-Importing this package needs only the standard library, so a broken installation can still report what is broken.
+`__init__.pyi` lists the names. Each is imported on first use, so that `minigrad doctor` runs without NumPy.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from minigrad.course.feedback import check as check
-    from minigrad.course.feedback import score as score
-    from minigrad.course.feedback import solution as solution
-    from minigrad.course.gates import Gates as Gates
-    from minigrad.course.plots import follow_theme as follow_theme
-    from minigrad.course.prediction import reveal as reveal
-    from minigrad.course.prediction import reveal_range as reveal_range
-    from minigrad.course.recorded import in_jax as in_jax
-    from minigrad.course.recorded import in_pytorch as in_pytorch
-    from minigrad.course.recorded import in_tensorflow as in_tensorflow
-    from minigrad.course.standing import dashboard as dashboard
-    from minigrad.course.stopwatch import Rounds as Rounds
-    from minigrad.course.stopwatch import in_turns as in_turns
-    from minigrad.course.widgets import Guess as Guess
-    from minigrad.course.widgets import Predict as Predict
-    from minigrad.course.widgets import Quiz as Quiz
-    from minigrad.graph.compiler.program.program import one_thread as one_thread
-
-
-HOMES = {
-    "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
-    "Rounds": "stopwatch", "check": "feedback", "dashboard": "standing", "follow_theme": "plots",
-    "in_jax": "recorded", "in_pytorch": "recorded", "in_tensorflow": "recorded", "in_turns": "stopwatch",
-    "one_thread": "alice", "reveal": "prediction", "reveal_range": "prediction", "score": "feedback",
-    "solution": "feedback",
-}  # fmt: skip
-__all__ = list(HOMES)  # for `from minigrad.course import *`
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 class CourseError(Exception):
@@ -77,9 +47,3 @@ class CourseError(Exception):
 
 class CommandInterrupt(CourseError):
     """The user interrupted a command. What it had done so far is kept."""
-
-
-def __getattr__(name: str) -> object:
-    if name in HOMES:  # imported on first use: widgets need none of them, and some are slow to import
-        return getattr(import_module(f".{HOMES[name]}", __name__), name)
-    raise AttributeError(f"minigrad.course has no {name!r}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple, fields, replace
 from html import escape
 from typing import Any
 
@@ -58,7 +58,15 @@ def pack(graph: Any, names: Mapping[str, object]) -> Any:
     """A graph as plain data: its boxes, arrows and outputs; for an own graph, the mark and the sentence, too."""
     graph, *more = graph if isinstance(graph, tuple) else (graph,)
     picture = graph if graph is None or isinstance(graph, Picture) else picture_of([graph], names)
-    return picture and [*astuple(picture)[:3], *more]
+    return picture and [[*map(row_of, picture.boxes)], [*map(row_of, picture.arrows)], picture.ends, *more]
+
+
+def row_of(part: Box | Arrow) -> list[Any]:
+    """Its fields in order, without those at the end that have their default value: unpack() sets these again."""
+    row, defaults = [*astuple(part)], [x.default for x in fields(part)]
+    while row[-1] == defaults[len(row) - 1]:
+        row.pop()
+    return row
 
 
 def unpack(data: Any) -> Picture:

@@ -53,7 +53,7 @@ TITLES = {  # of the lessons, in order; the headers in lessons/source say the sa
     "23_one_model_many_workers": "One model, many workers", "24_out_of_python": "Out of Python",
     "25_a_small_gpt": "A small GPT", "90_gallery": "The gallery of widgets",
 }  # fmt: skip
-ROAD = ("00", "02", "06", "09", "11", "13", "16", "22", "25")  # the lessons of a short course, and its exercises
+ROAD: tuple[str, ...] = ("00", "02", "06", "09", "11", "13", "16", "22", "25")  # the lessons of a short course
 ROAD_SIGN = "road"  # marks them in the map of the course, in the book and in the status
 FEW = 3  # names listed in a message
 KERNEL_SAYS = {  # as the kernel reports it; if a notebook lacks this, JupyterLab adds it and asks to save

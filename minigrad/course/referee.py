@@ -56,7 +56,8 @@ class Halves:
 def split(probes: str) -> Halves:
     """Split probes into their halves, each with the definitions that it uses."""
     body = ast.parse(probes).body
-    referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
+    functions = [each for each in body if isinstance(each, ast.FunctionDef)]
+    referees = {f.name: f for f in functions if any(isinstance(x, ast.Name) and x.id == MARK for x in f.decorator_list)}
     rest = [each for each in body if each not in referees.values()]
     setup = [each for each in rest if not isinstance(each, ast.Expr)]
     cuts = {each: SplitProbe(referees, each.value) for each in rest if isinstance(each, ast.Expr)}
@@ -68,10 +69,6 @@ def split(probes: str) -> Halves:
         compile(ast.Module(outer, []), "<referee>", "exec"),
         tuple(cut.compile() for cut in cuts.values()),
     )
-
-
-def is_referee(statement: ast.FunctionDef) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == MARK for each in statement.decorator_list)
 
 
 class SplitProbe:

@@ -120,10 +120,7 @@ def run(job: dict[str, Any], folder: Path, rank: int) -> None:
         runpy.run_path(job["script"], run_name="__main__")
         return
     from minigrad import saving
-    from minigrad.files.saving.container import (  # without the compiler, which is slow to import
-        load_values,
-        save_values,
-    )
+    from minigrad.files.saving.values import load_values, save_values  # without the compiler, which is slow to import
 
     given = load_values(folder / "given.mg")
     sys.modules["__main__"] = module = ModuleType("__main__")

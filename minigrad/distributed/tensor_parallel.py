@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from .. import nn
-from ..api.functions.movement import stack, within
+from ..api.functions.indexing import within
+from ..api.functions.movement import stack
 from ..engine.base.errors import ShapeError
 from ..engine.tensor.lift import operand
 from ..nn import functional

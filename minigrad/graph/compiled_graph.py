@@ -205,8 +205,7 @@ class Backward:
     def pull(self, gy: Arrivals, *saved: Any) -> Arrays:
         numbers = tuple(sorted(gy))
         backward = self.variant.pull(numbers)
-        variant = backward.variant((), ())
-        return variant.run(*[gy[i] for i in numbers], *saved)
+        return backward.variant((), ()).run(*[gy[i] for i in numbers], *saved)
 
     def trace(self, node: Record, gy: Arrivals, *saved: Any) -> Arrays:
         """As pull(), but on tensors, so that backward is recorded too: saved values get back their history."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..api.functions.movement import where
+from ..api.functions.indexing import where
 from ..engine.base.pytree import leaves, unflatten_like
 from . import control
 from .control import fori_loop as fori_loop

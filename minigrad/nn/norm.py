@@ -163,8 +163,7 @@ class BatchNormNd(RunningNorm):
         return 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
 
     def forward(self, input: Any) -> Any:
-        input = self._check_input(input)
-        return functional.batch_norm(input, *self._options(self._momentum()))
+        return functional.batch_norm(self._check_input(input), *self._options(self._momentum()))
 
 
 BatchNorm1d, BatchNorm2d, BatchNorm3d = nd_variants(BatchNormNd)

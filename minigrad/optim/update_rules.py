@@ -82,8 +82,7 @@ class Scratch(NamedTuple):
     def variance(self, v: Any, m: Any) -> Any:
         """v − m², at least 0 despite rounding; ∞ where v is ∞, because m² is limited to finite numbers."""
         y = self.xp.minimum(self.square(m), float(np.finfo(spec_of(getattr(m, "symbol", m)).dtype).max), out=self.term)
-        y = self.xp.subtract(v, y, out=self.term)
-        return self.xp.maximum(y, 0, out=self.term)
+        return self.xp.maximum(self.xp.subtract(v, y, out=self.term), 0, out=self.term)
 
     def root(self, x: Any, eps: float) -> Any:
         """√x + ε"""

@@ -34,8 +34,8 @@ from ..graph.compiler.passes.remat import flops_of
 from ..nn.module import Module
 from ..nn.tree import Parameter
 from ..tracing.gradients import Recomputation
-from .events import icicle_svg, tree
 from .forward_pass import ForwardPass, abstract_arguments, trace_forward, watch_forward
+from .icicle import icicle_svg, tree
 from .ledger import of_pytorch
 
 COUNTS = "parameters", "MACs", "FLOPs", "saved for backward"

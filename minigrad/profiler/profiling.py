@@ -14,7 +14,9 @@ from typing import Any, Self
 from ..engine.base.errors import StateError
 from ..engine.base.whole_file import replace_file
 from ..engine.core.calls import named_scope
-from .events import EventList, FunctionEvent, icicle
+from .event_table import EventList
+from .events import FunctionEvent
+from .icicle import icicle
 from .log import EventLog, ProfileOptions, attach_log
 
 

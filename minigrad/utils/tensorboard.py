@@ -279,8 +279,7 @@ def pixels(x: np.ndarray, dataformats: str) -> np.ndarray:
     x = x if x.ndim == 3 else x[..., None]
     if x.shape[2] not in (1, 3, 4) or not x.size or not np.isfinite(x).all():
         raise ValueError(f"an image needs 1, 3 or 4 channels of finite numbers, got {[*x.shape]} (H, W, C)")
-    scaled = x * 255.0 if dtypes.kind(x.dtype) in "fb" else x
-    return np.clip(scaled, 0, 255).astype(np.uint8)
+    return np.clip(x * 255.0 if dtypes.kind(x.dtype) in "fb" else x, 0, 255).astype(np.uint8)
 
 
 def figure_pixels(figure: Any) -> np.ndarray:

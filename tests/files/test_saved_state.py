@@ -15,7 +15,8 @@ import pytest
 import minigrad as mg
 from minigrad.data import DataLoader, RandomSampler, SubsetRandomSampler, TensorDataset, WeightedRandomSampler
 from minigrad.engine.base.errors import DTypeError, SavedFileError, StateError
-from minigrad.files.saving.container import DTYPES, load_values
+from minigrad.files.saving.container import DTYPES
+from minigrad.files.saving.values import load_values
 from tests.support.other_processes import output_of
 from tests.support.root import ROOT
 

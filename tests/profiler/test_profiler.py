@@ -606,8 +606,7 @@ def training(backend):
         return loss
 
     run = step if backend is None else mg.function(step, jit_compile=backend)
-    losses = [run(x).numpy().copy() for _ in range(4)]
-    return [*losses, *(p.numpy().copy() for p in model.parameters())]
+    return [*(run(x).numpy().copy() for _ in range(4)), *(p.numpy().copy() for p in model.parameters())]
 
 
 @pytest.mark.parametrize("backend", [None, False, True, "native"], ids=str)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.api.functions.movement import one_hot
+from minigrad.api.functions.indexing import one_hot
 from tests.support.table import table
 
 from .oracle import agree_exactly, agree_twice, torch

@@ -1,1 +1,1 @@
-"""A room that votes by phone: link.py sends it a notebook's questions, __main__.py serves it and holds its state."""
+"""A room that votes by phone: link.py sends it questions, room.py holds its votes, and __main__.py serves it."""

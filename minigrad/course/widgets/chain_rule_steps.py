@@ -137,8 +137,7 @@ def forward(replay: GraphRun, box: Box) -> ChainStep:
     arrows = tuple(arrow.id for arrow in picture.arrows_into[box.id])
     sources = tuple(x.id for x in operands)
     values, hot = {box.id: beside(box.value, box.value_heat)}, heats([box])
-    about = "forward", say, box.id, arrows, sources
-    return ChainStep(*about, values=values, value_heats=hot, kept=read)
+    return ChainStep("forward", say, box.id, arrows, sources, values=values, value_heats=hot, kept=read)
 
 
 def backward(replay: GraphRun) -> list[ChainStep]:

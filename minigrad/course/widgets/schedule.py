@@ -220,7 +220,9 @@ def draw_dependencies(slots: Slots, before: Sequence[list[int]], at: Callable[[f
         above, below = (TOP + each.worker * LANE + HIGH / 2 for each in (start, slot))
         if towards:
             ends = [(at(start.end), above + edge), (at(slot.start), below - edge)]
-            look, drawn = "handover", draw_straight(*(f"{across:.1f},{down:.1f}" for across, down in ends))
+            tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
+            tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>'
+            look, drawn = "handover", f'<path d="M{tail}L{head}"/>{tip}'
         else:  # an arc between the middles of both blocks
             tail, head = (f"{at((each.start + each.end) / 2):.1f}" for each in (start, slot))
             y, bend = f"{above + edge:.1f}", f"{above + edge - 8:.1f}"
@@ -231,11 +233,6 @@ def draw_dependencies(slots: Slots, before: Sequence[list[int]], at: Callable[[f
             drawn += text("mg-halo mg-number", right, ends[0][1] + edge / 2 + 4.5, name)
             name = ""
         yield f'<g class="mg-arrow mg-{look}" data-id="d{j}.{i}">{drawn}</g>'
-
-
-def draw_straight(tail: str, head: str) -> str:
-    """A straight arrow, such as that of a hand-over."""
-    return f'<path d="M{tail}L{head}"/><polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>'
 
 
 def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:

@@ -89,15 +89,14 @@ class Affine(Op):
         return Spec((*x.shape[:-1], n), dtype, common_device(self, x, w, *b))
 
     def forward(self, xp, x, w, *b):
-        # For two axes `dot` equals `@`, and in NumPy it is 0.4 µs faster.
         x_rows = rows(x)
-        if xp is np and self.transposed and is_flat(x_rows, w):
+        if xp is np and self.transposed and is_faster_swapped(x_rows, w):
             y = w.dot(x_rows.T).T
-            y, b = np.add(y, b[0], order="C") if b else np.ascontiguousarray(y), ()
+            y = np.add(y, b[0], order="C") if b else np.ascontiguousarray(y)
         else:
-            y = x_rows.dot(w.T if self.transposed else w)
-        for bias in b:
-            y = xp.add(y, bias, out=y if y.dtype == bias.dtype else None)
+            y = x_rows.dot(w.T if self.transposed else w)  # as `@`, and in NumPy 0.4 µs faster
+            for bias in b:
+                y = xp.add(y, bias, out=y if y.dtype == bias.dtype else None)
         return y.reshape(*x.shape[:-1], y.shape[1])
 
     def vjp(self, gy, y, x, w, *b):
@@ -114,7 +113,7 @@ class Affine(Op):
     def macs(self, y, x, w, *b): return y.size * x.shape[-1]
 
 
-def is_flat(x, w):
+def is_faster_swapped(x, w):
     """Whether OpenBLAS computes w xᵀ faster than x wᵀ, with the same bits: for few long rows of float32 in x."""
     return 2 * len(x) <= len(w) and len(x) <= 64 and x.shape[1] >= 128 and x.dtype == w.dtype == np.float32
 

@@ -147,8 +147,7 @@ def at_gates(s, K):
     if len(s) == 1:
         return s[0].unsqueeze(2).broadcast_to(K.shape)
     T, N, g, H = K.shape
-    c = s[1].unsqueeze(2).broadcast_to(T, N, g - 1, H)
-    return c.apply(Concatenate(2), s[0].unsqueeze(2))
+    return s[1].unsqueeze(2).broadcast_to(T, N, g - 1, H).apply(Concatenate(2), s[0].unsqueeze(2))
 
 
 def at_states(s, v):

@@ -84,7 +84,7 @@ class Mean(Reduction):
 
 
 @lru_cache
-def summing(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, str, tuple[int, ...], int]:
+def sum_equations(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, str, tuple[int, ...], int]:
     """Equations of einsum for Σ x and Σ x y, the result's shape with its axes kept, and the number of terms per sum."""
     letters, terms = ascii_letters[: len(shape)], max(prod(shape[a] for a in axes), 1)
     kept = "".join(c for a, c in enumerate(letters) if a not in axes)
@@ -105,7 +105,7 @@ class SumOfProducts(Op):
         return Spec(shape, result_type(x.dtype, y.dtype), common_device(self, x, y))
 
     def forward(self, xp, x, y):
-        _, text, shape, _ = summing(x.shape, self.axes)
+        _, text, shape, _ = sum_equations(x.shape, self.axes)
         return xp.einsum(text, x, y).reshape(shape)
 
     def vjp(self, gz, z, x, y): return gz * y, gz * x

@@ -38,11 +38,8 @@ class BlockedOp:
     """
 
     def __init__(self, whole: OpPlan):
-        self.whole, self.is_exact, (self.places, self.is_cut) = (
-            whole,
-            isinstance(whole.op, Elementwise),
-            cut_into_blocks(whole),
-        )
+        self.whole, self.is_exact = whole, isinstance(whole.op, Elementwise)
+        self.places, self.is_cut = cut_into_blocks(whole)
         self.plans = [*map(self.plan, self.places)]
 
     def plan(self, place: tuple[slice, ...]) -> OpPlan:

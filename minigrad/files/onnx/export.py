@@ -49,9 +49,10 @@ from ...nn.quantization.affine import INT32, limits, spread
 from ...nn.quantization.layers import STATE, QuantizedLayer, floating, kinds, product
 from ...nn.quantization.workflow import replace_modules
 from .function import NodeReading, OnnxFunction
+from .named_array import NamedArray, is_empty
 from .recorder import OnnxNumPy
 from .spellings import SPELLINGS, spells
-from .writer import PARAMETERS, NamedArray, NodeWriter, is_empty, value_info
+from .writer import PARAMETERS, NodeWriter, value_info
 
 IR_VERSION = 10  # released with opset 21: engines refuse files newer than themselves
 OPSETS = range(20, 25)  # the opsets that the spellings support

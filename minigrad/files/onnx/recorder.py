@@ -21,8 +21,9 @@ from ...engine.ops.movement import diagonal_length, resolve_shape
 from ...engine.ops.pattern import extent
 from ...graph.compiler.program.abstract_array import Unrecordable
 from ...graph.compiler.program.record import kind_of, ufunc_dtypes
+from .named_array import Look, NamedArray, ends, is_array, is_empty
 from .ufuncs import OF_BOOLEANS, UFUNCS
-from .writer import IN_SINGLE, Look, NamedArray, NodeWriter, element, ends, is_array, is_empty
+from .writer import IN_SINGLE, NodeWriter, element
 
 NARROW = {"i1", "i2", "u1", "u2"}  # few engines compute in these: compute in 32 bits, then cast back
 CALCULATED: dict[Any, Any] = {

@@ -19,7 +19,8 @@ from ...engine.base.spec import Spec
 from ...engine.core.op import Op
 from ...graph.compiler.control import Cond, Scan, While
 from ...graph.compiler.program.abstract_array import Unrecordable
-from .writer import NamedArray, is_empty, value_info
+from .named_array import NamedArray, is_empty
+from .writer import value_info
 
 Spelling = Callable[..., Any]
 SPELLINGS: dict[type[Op], Spelling] = {}

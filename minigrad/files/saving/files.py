@@ -21,8 +21,9 @@ from ...graph.function import TracedFunction
 from ...graph.placeholder import TensorSpec
 from ...graph.session import Session, SessionCallable
 from ...graph.signature import TracedMethod
-from .container import OURS, VERSION, Decoder, in_json, parse_json, read, save_values, short, write_arrays
+from .container import OURS, parse_json, read, short, write_arrays
 from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_session, of_traced
+from .values import VERSION, Decoder, in_json, save_values
 
 
 def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:

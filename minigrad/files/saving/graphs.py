@@ -36,7 +36,8 @@ from ...engine.ops.pattern import Slice, extent
 from ...graph.compiler.control import Cond, Scan, While
 from ...graph.compiler.passes.fold import Folded, leaf
 from ...graph.compiler.passes.purify import STEPS
-from .container import DTYPES, Decoder, Encoder, short
+from .container import DTYPES, short
+from .values import Decoder, Encoder
 
 PYTHONS_OWN = {"Keep", "PyFunc"}  # hold objects of the running Python process
 OF_SESSIONS = {"Assign", "AssignAdd", "AssignSub", "Read", "Leaf", "Op"}

@@ -18,7 +18,8 @@ from ...api.functions.activation import (
     softshrink as softshrink, softsign as softsign, tanhshrink as tanhshrink, threshold as threshold,
 )
 from ...api.functions.faces import log_softmax as log_softmax, sigmoid as sigmoid, softmax as softmax, tanh as tanh
-from ...api.functions.movement import one_hot as one_hot, pad as pad, where as where
+from ...api.functions.indexing import one_hot as one_hot, where as where
+from ...api.functions.movement import pad as pad
 from .activation import (
     alpha_dropout as alpha_dropout, cosine_similarity as cosine_similarity, dropout as dropout, dropout1d as dropout1d,
     dropout2d as dropout2d, dropout3d as dropout3d, feature_alpha_dropout as feature_alpha_dropout,

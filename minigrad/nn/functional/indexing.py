@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...api.functions.creation import arange, ones, zeros
-from ...api.functions.movement import pad, searchsorted, within
+from ...api.functions.indexing import searchsorted, within
+from ...api.functions.movement import pad
 from ...engine.base.dimension import require_known
 from ...engine.base.errors import BoundsError, DTypeError, ShapeError
 from ...engine.core.modes import no_grad

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from ...api.functions.creation import arange
-from ...api.functions.movement import all_within, pad, stack, within
+from ...api.functions.indexing import all_within, within
+from ...api.functions.movement import pad, stack
 from ...engine import ops
 from ...engine.base.dimension import require_known
 from ...engine.base.errors import DTypeError, GraphError, ShapeError

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...api.functions.creation import zeros
-from ...api.functions.movement import cat, pad, within
+from ...api.functions.indexing import within
+from ...api.functions.movement import cat, pad
 from ...engine import ops, random
 from ...engine.base.dimension import is_unknown, require_known
 from ...engine.base.dtypes import float32, result_type

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api.functions.movement import within
+from ...api.functions.indexing import within
 from ...engine import ops
 from ...engine.base.errors import DTypeError, ShapeError
 from ...engine.core.modes import in_mode

@@ -123,8 +123,7 @@ def gpt(name: str = "small", **where: Any) -> GPT:
 
     Brown et al. 2020, “Language Models are Few-Shot Learners”, table 2.1. https://arxiv.org/abs/2005.14165
     """
-    size = find_size(GPTS, name)
-    return GPT(size, **({"context": 2048} if name == "175b" else {}) | where)
+    return GPT(find_size(GPTS, name), **({"context": 2048} if name == "175b" else {}) | where)
 
 
 def find_size(sizes: dict[str, Size], name: str) -> Size:

@@ -146,15 +146,10 @@ def operands_of(group: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The constants and broadcasts that the loop of a group repeats, and the arrays that it reads, products first."""
     inside, shape = set(group), loop_shape(group[0])
     read = [x for x in dict.fromkeys(chain.from_iterable(map(INPUTS, group))) if x not in inside]
-    free = [x for x in read if is_free(x, shape)]
+    free = [x for x in read if isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and x.spec.shape == shape)]
     free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
     arrays = dict.fromkeys([x for y in read for x in (y.inputs if y in free else (y,)) if x not in free])
     return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
-
-
-def is_free(x: Node, shape: tuple[int, ...]) -> bool:
-    """Whether a loop over that shape can use x without storing it as an array: a number, or a broadcast."""
-    return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and x.spec.shape == shape)
 
 
 def fusion_groups(graph: Graph, reductions: bool) -> list[list[Node]]:

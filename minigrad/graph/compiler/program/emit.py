@@ -111,9 +111,8 @@ class Lines:
         lines = self.hand_out(step)
         if step.results:
             return [*lines, *control(self, step)]
-        if not (line := self.line(step)):
-            return lines
-        return [*lines, (line, step.node)]
+        line = self.line(step)
+        return [*lines, (line, step.node)] if line else lines
 
     def line(self, step: ProgramStep) -> str:
         """The source line of a step."""

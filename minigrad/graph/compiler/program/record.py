@@ -215,8 +215,7 @@ class Recorder:
             return np.array(x, dtype)
         value = x.buffer
         axes = buffer.copied_order(value.shell) if order == "K" else None
-        out = self.new(value.shell.shape, dtype or value.shell.dtype, axes)
-        return self.copy(value, out)
+        return self.copy(value, self.new(value.shell.shape, dtype or value.shell.dtype, axes))
 
     def asarray(self, x: Any, dtype: Any = None) -> Any:
         return x.astype(dtype or x.dtype, copy=False) if isinstance(x, AbstractArray) else np.asarray(x, dtype)
