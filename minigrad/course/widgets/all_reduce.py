@@ -29,7 +29,6 @@ HUES = [f'color="{hue}"' for hue in ("#0072b2", "#e69f00", "#009e73", "#cc79a7",
 LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
 Rounds = Sequence[Sequence[Message]]
 Area = tuple[complex, float, float]  # its middle, width and height
-Route = tuple[complex, complex, complex]  # of an arrow: its tail, its tip, and where it meets the box at its tip
 
 
 class AllReduce(Film):
@@ -218,20 +217,18 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     return finish("Who sends what to whom", 490, 386, drawn, n)
 
 
-def route(source: complex, to: complex, half: float, shift: float) -> Route:
-    """The route of an arrow between the middles of boxes, `shift` pixels aside."""
-    ahead = (to - source) / abs(to - source)
-    tail, tip = source - shift * 1j * ahead, to - shift * 1j * ahead
-    return tail, tip, tip - ahead * (3 + min(half / max(abs(ahead.real), 1e-9), HALF / max(abs(ahead.imag), 1e-9)))
+def route(tail: complex, tip: complex, half: float, shift: float) -> list[complex]:
+    """An arrow between the middles of boxes, but `shift` pixels aside: its tail, its tip, and its end at the box."""
+    ahead = (tip - tail) / abs(tip - tail)
+    tail, tip = tail - shift * 1j * ahead, tip - shift * 1j * ahead
+    return [tail, tip, tip - ahead * (3 + min(half / max(abs(ahead.real), 1e-9), HALF / max(abs(ahead.imag), 1e-9)))]
 
 
-def message(chunks: Sequence[int], route: Route, aside: float, does: str, taken: list[Area], n: int) -> tuple[str, str]:
-    """An arrow; its label, about `aside` pixels beside it, outside of areas that are `taken`; and a moving token.
-
-    The label has the chunks and what they do; if boxes are near each other, messages of some chunks show no sum.
-    """
-    tail, tip, edge = route
-    way, ahead, does = tail - tip, (tip - tail) / abs(tip - tail), does * (n < 5 or len(chunks) in (1, n))
+def message(chunks: range, way: list[complex], aside: float, does: str, taken: list[Area], n: int) -> tuple[str, str]:
+    """An arrow; its label, about `aside` pixels beside it, outside of areas that are `taken`; and a moving token."""
+    tail, tip, edge = way
+    back, ahead = tail - tip, (tip - tail) / abs(tip - tail)
+    does *= n < 5 or len(chunks) in (1, n)  # else there is no room for the sum
     words = f"{'chunks ' * bool(does)}{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
     wide, high = (max(text_width(does, 12) - 22, text_width(words, 12) - 17), 34) if does else (26, 18)
     name = place_label((tail + tip) / 2 - aside * 1j * ahead, wide + high, high, taken)
@@ -240,7 +237,7 @@ def message(chunks: Sequence[int], route: Route, aside: float, does: str, taken:
     label = f'<text x="{x}" y="{y - 4 if does else y + 4}">{words}</text>'
     label += f'<text class="mg-name" x="{x}" y="{y + 11}">{does}</text>' * bool(does)
     label = f'<path class="mg-cargo{"" if does else " mg-thin"}" d="M{xy(name - wide / 2)}h{wide:.0f}"/>{label}'
-    place = f'cx="{tip.real:.0f}" cy="{tip.imag:.0f}" style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"'
+    place = f'cx="{tip.real:.0f}" cy="{tip.imag:.0f}" style="--dx:{back.real:.0f}px;--dy:{back.imag:.0f}px"'
     arrow = f'<path {hue} class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
     return arrow, f'<g {hue}>{label}<circle class="mg-token" {place}/></g>'
 
@@ -252,9 +249,8 @@ def place_label(near: complex, wide: float, high: float, taken: list[Area]) -> c
     for z, across, down in taken:
         over = (across + wide) / 2 - abs(x - z.real), (down + high) / 2 - abs(y - z.imag)
         cost += 9 * np.prod(np.clip(over, 0, None), axis=0)
-    best = complex(x.flat[cost.argmin()], y.flat[cost.argmin()])
-    taken.append((best, wide + 4, high + 4))
-    return best
+    taken.append((complex(x.flat[cost.argmin()], y.flat[cost.argmin()]), wide + 4, high + 4))
+    return taken[-1][0]
 
 
 def xy(z: complex) -> str:

@@ -156,7 +156,7 @@ def test_each_choice_is_a_film_of_its_own():
     assert said.startswith("21 units of time, of which a stage waits for 42.9 percent, the bubble")
     assert said.endswith("kept, by stage: GPipe: 4, 4, 4, 4; 1F1B: 4, 3, 2, 1.")
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4))]["panels"][0]["html"]
-    assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [33, 33]  # with the legend
+    assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [32, 32]
     assert [blocks.count(f">{words}<") for words in ("42.9 %", "≤ 4", "keeps ≤ 4", "keeps ≤ 1")] == [2, 2, 5, 1]
     assert blocks.index("mg-stack") < blocks.index("mg-cover")  # which hides the future: the stacks were full at first
     stacks = re.findall(r"mg-stack' d='M0,([\d.]+)([^']+)", blocks)
