@@ -195,14 +195,8 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
     for r, sent in enumerate(rounds, 1):
-        routes = [route(at[m.source], at[m.to], half, 10 * ((m.to, m.source) in ways)) for m in sent]
-        taken = [(82 + 19j, 170.0, 44.0), *((z, 2 * half + 8, 2.0 * HALF + 8) for z in at)]
-        taken += [(edge - 5 * (tip - tail) / abs(tip - tail), 20.0, 20.0) for tail, tip, edge in routes]
-        each, both = list[tuple[str, str]](), {(m.to, m.source) for m in sent}
-        for m, way, does in zip(sent, routes, sums[r - 1]):
-            each.append(message(range(n)[m.part], way, 14 * ((m.source, m.to) in both), does, taken, n))
-        arrows, labels = map("".join, zip(*each))  # labels cover arrows
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{arrows}{labels}</g>')
+        labels = draw_messages(sent, at, half, ways, sums[r - 1])
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{labels}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
@@ -215,6 +209,19 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
     drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
     return finish("Who sends what to whom", 490, 386, drawn, n)
+
+
+def draw_messages(
+    sent: Sequence[Message], at: Sequence[complex], half: float, ways: set[tuple[int, int]], sums: Sequence[str]
+) -> str:
+    """The messages of a round between boxes `at` these places; an arrow lies aside if another of `ways` goes back."""
+    routes = [route(at[m.source], at[m.to], half, 10 * ((m.to, m.source) in ways)) for m in sent]
+    taken = [(82 + 19j, 170.0, 44.0), *((z, 2 * half + 8, 2.0 * HALF + 8) for z in at)]
+    taken += [(edge - 5 * (tip - tail) / abs(tip - tail), 20.0, 20.0) for tail, tip, edge in routes]
+    each, both = list[tuple[str, str]](), {(m.to, m.source) for m in sent}
+    for m, way, does in zip(sent, routes, sums):
+        each.append(message(range(len(at))[m.part], way, 14 * ((m.source, m.to) in both), does, taken, len(at)))
+    return "".join(arrow for arrow, _ in each) + "".join(label for _, label in each)  # labels cover arrows
 
 
 def route(tail: complex, tip: complex, half: float, shift: float) -> list[complex]:

@@ -138,14 +138,15 @@ def timeline(runs: Sequence[Run], unit: str) -> str:
         parts += draw_stacks(tasks, one, top, STACK / most)
         parts += [draw_bar("", "idle", t, "", one, top) for t in waits_of(tasks)]
         bars += [draw_bar(name_of(t, r), t.step.kind, t, label(t, rows), one, top) for t in tasks]
-    covers = [
-        f'<rect class="mg-cover" data-id="t{start:g}" x="{start * one:.0f}"/>'
-        for start in dict.fromkeys(task.start for task in every)
-    ]
+    covers = [f'<rect class="mg-cover" data-id="t{start:g}" x="{start * one:.0f}"/>' for start in starts_of(every)]
     title = f"{' and '.join(name for name, _ in runs)}: who does what, and when"
     drawn = picture("", NAMES, bottom, names, "mg-pipe mg-names")
     drawn += picture(title, wide + 2, bottom, [*parts, *covers, *bars], f"mg-pipe{' mg-fits' * (not unit)}")
     return compact(drawn.replace(' mg-fits"', ' mg-fits" preserveAspectRatio="none"'))
+
+
+def starts_of(tasks: Sequence[Task]) -> list[float]:
+    return sorted({task.start for task in tasks})
 
 
 def draw_times(length: float, one: float, unit: str) -> list[str]:
@@ -218,7 +219,7 @@ def cuts(runs: list[Run], unit: str) -> Iterator[Cut]:
     first = [name_of(min(runs[0][1], key=lambda task: task.start), 0)]  # a phone scrolls to what comes first here
     hot = {"opens": first, "now": ["t0"]}
     yield Cut("", f"{say} micro-batch{letters}.", text=counts(runs, -1), on=looks, hot=hot)
-    for start in sorted({task.start for task in every}):
+    for start in starts_of(every):
         yield cut_at(start, runs, rows, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     waits = f"{took}, of which a {who} waits for {number(100 * bubble(runs[0][1]), 3)} percent, the bubble"
