@@ -28,6 +28,7 @@ TANK = 9  # pixels: width of the gauge in a cell
 HUES = [f'color="{hue}"' for hue in ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#8c564b", "#56b4e9")]  # of chunks
 LEGEND = {"part": "part of the sum", "source": "sent", "hot": "received", "forward": "complete"}
 Rounds = Sequence[Sequence[Message]]
+Area = tuple[complex, float, float]  # its middle, width and height
 
 
 class AllReduce(Film):
@@ -194,9 +195,8 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
     drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
     for r, sent in enumerate(rounds, 1):
-        each = [message(m, at, half, 10 * ((m.to, m.source) in ways), does) for m, does in zip(sent, sums[r - 1])]
-        arrows, labels = map("".join, zip(*each))  # labels cover arrows
-        drawn.append(f'<g class="mg-round" data-id="r{r}">{arrows}{labels}</g>')
+        labels = draw_messages(sent, at, half, ways, sums[r - 1])
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{labels}</g>')
     for i, z in enumerate(at):
         x, y = z.real - half, z.imag - HALF
         drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
@@ -211,24 +211,53 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
     return finish("Who sends what to whom", 490, 386, drawn, n)
 
 
-def message(m: Message, at: Sequence[complex], half: float, shift: float, does: str) -> tuple[str, str]:
-    """An arrow between boxes, `shift` pixels aside; its chunks, and what they do; and a token that moves along it."""
-    ahead, chunks = (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source]), range(len(at))[m.part]
-    tail, tip = at[m.source] - shift * 1j * ahead, at[m.to] - shift * 1j * ahead
-    edge = tip - ahead * (3 + min(half / max(abs(ahead.real), 1e-9), HALF / max(abs(ahead.imag), 1e-9)))
-    is_roomy, way = len(at) < 5, tail - tip  # else boxes are near each other
-    words = f"{'chunks ' * is_roomy}{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
-    wide = max(text_width(does, 12) - 12, 40) if is_roomy else 6.2 * len(words) - 4
-    name = tail + ((0.36 if is_roomy else 0.38) if shift else 0.5) * (tip - tail) + 0.9j * shift * ahead * is_roomy
+def draw_messages(
+    sent: Sequence[Message], at: Sequence[complex], half: float, ways: set[tuple[int, int]], sums: Sequence[str]
+) -> str:
+    """The messages of a round between boxes `at` these places; an arrow lies aside if another of `ways` goes back."""
+    routes = [route(at[m.source], at[m.to], half, 10 * ((m.to, m.source) in ways)) for m in sent]
+    taken = [(82 + 19j, 170.0, 44.0), *((z, 2 * half + 8, 2.0 * HALF + 8) for z in at)]
+    taken += [(edge - 5 * (tip - tail) / abs(tip - tail), 20.0, 20.0) for tail, tip, edge in routes]
+    each, both = list[tuple[str, str]](), {(m.to, m.source) for m in sent}
+    for m, way, does in zip(sent, routes, sums):
+        each.append(message(range(len(at))[m.part], way, 14 * ((m.source, m.to) in both), does, taken, len(at)))
+    return "".join(arrow for arrow, _ in each) + "".join(label for _, label in each)  # labels cover arrows
+
+
+def route(tail: complex, tip: complex, half: float, shift: float) -> list[complex]:
+    """An arrow between the middles of boxes, but `shift` pixels aside: its tail, its tip, and its end at the box."""
+    ahead = (tip - tail) / abs(tip - tail)
+    tail, tip = tail - shift * 1j * ahead, tip - shift * 1j * ahead
+    return [tail, tip, tip - ahead * (3 + min(half / max(abs(ahead.real), 1e-9), HALF / max(abs(ahead.imag), 1e-9)))]
+
+
+def message(chunks: range, way: list[complex], aside: float, does: str, taken: list[Area], n: int) -> tuple[str, str]:
+    """An arrow; its label, about `aside` pixels beside it, outside of areas that are `taken`; and a moving token."""
+    tail, tip, edge = way
+    back, ahead = tail - tip, (tip - tail) / abs(tip - tail)
+    does *= n < 5 or len(chunks) in (1, n)  # else there is no room for the sum
+    words = f"{'chunks ' * bool(does)}{chunks[0]} to {chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
+    wide, high = (max(text_width(does, 12) - 22, text_width(words, 12) - 17), 34) if does else (26, 18)
+    name = place_label((tail + tip) / 2 - aside * 1j * ahead, wide + high, high, taken)
     head = "L".join(xy(edge - ahead * each) for each in (9 + 6j, 0, 9 - 6j))
-    middle, y, hue = round(name.real), round(name.imag), HUES[chunks[0]] * (len(chunks) == 1)
-    label = f'<text x="{middle}" y="{y - 4 if is_roomy else y + 4}">{words}</text>'
-    label += f'<text class="mg-name" x="{middle}" y="{y + 11}">{does}</text>' * is_roomy
-    thin = "" if is_roomy else " mg-thin"
-    label = f'<path class="mg-cargo{thin}" d="M{xy(name - wide / 2)}h{wide:.0f}"/>{label}'
-    place = f'cx="{tip.real:.0f}" cy="{tip.imag:.0f}" style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"'
+    x, y, hue = round(name.real), round(name.imag), HUES[chunks[0]] * (len(chunks) == 1)
+    label = f'<text x="{x}" y="{y - 4 if does else y + 4}">{words}</text>'
+    label += f'<text class="mg-name" x="{x}" y="{y + 11}">{does}</text>' * bool(does)
+    label = f'<path class="mg-cargo{"" if does else " mg-thin"}" d="M{xy(name - wide / 2)}h{wide:.0f}"/>{label}'
+    place = f'cx="{tip.real:.0f}" cy="{tip.imag:.0f}" style="--dx:{back.real:.0f}px;--dy:{back.imag:.0f}px"'
     arrow = f'<path {hue} class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
     return arrow, f'<g {hue}>{label}<circle class="mg-token" {place}/></g>'
+
+
+def place_label(near: complex, wide: float, high: float, taken: list[Area]) -> complex:
+    """The middle of a label of this size, near a point, but outside of the areas `taken`. Adds its own area to them."""
+    x, y = np.meshgrid(np.arange(wide / 2, 490 - wide / 2, 4), np.arange(high / 2, 387 - high / 2, 4))
+    cost = np.hypot(x - near.real, y - near.imag)
+    for z, across, down in taken:
+        over = (across + wide) / 2 - abs(x - z.real), (down + high) / 2 - abs(y - z.imag)
+        cost += 9 * np.prod(np.clip(over, 0, None), axis=0)
+    taken.append((complex(x.flat[cost.argmin()], y.flat[cost.argmin()]), wide + 4, high + 4))
+    return taken[-1][0]
 
 
 def xy(z: complex) -> str:

@@ -23,6 +23,10 @@ from .widget import HERE
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 890, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 NAMES, TOP, ROW, BAR, STACK, HEAD = 78, 20, 38, 20, 14, 30  # pixels: names of rows, times, row, its two parts, heading
+LEGENDS = {  # look → width, height, and the places of its parts
+    "": (970, 22, (78, 0), (288, 0), (398, 0), (558, 0), (730, 0)),
+    "mg-down": (360, 70, (4, 0), (196, 0), (4, 24), (196, 24), (4, 48)),
+}
 Run = tuple[str, list[Task]]  # its name, and its tasks
 
 
@@ -50,8 +54,9 @@ class Pipeline(Film):
 
     @property
     def svg(self) -> str:
-        """The names of the rows, and beside them the rows."""
-        drawn = self.place_in_rows([("", each) for each in FIRST.findall(self.film["panels"][0]["html"])])
+        """The names of the rows, and beside them the rows; below, the legend."""
+        first, below = ([("", each) for each in FIRST.findall(panel["html"])] for panel in self.film["panels"])
+        drawn = self.place_in_rows(first, below[:1])
         return drawn.replace(f'<svg x="{NAMES + BETWEEN}"', f'<svg x="{NAMES}"')
 
 
@@ -65,7 +70,9 @@ def reel(runs: list[Run], unit: str = "") -> Reel:
     """The film of some runs on one axis, with the unit of their times."""
     if not all(tasks for _, tasks in runs):
         raise ValueError("Pipeline draws runs with at least one task, and this run has none")
-    return Reel([Panel("", timeline(runs, unit), wide=True)], list(cuts(runs, unit)))
+    every = [task for _, tasks in runs for task in tasks]
+    below = legend(describe_sizes(every, rows_of(every)), bool(most_by_worker(every)))
+    return Reel([Panel("", timeline(runs, unit), wide=True), Panel("", below, wide=True)], list(cuts(runs, unit)))
 
 
 def waits_of(tasks: Sequence[Task]) -> list[Task]:
@@ -115,7 +122,7 @@ def share(tasks: Sequence[Task], time: float = inf) -> str:
 
 
 def timeline(runs: Sequence[Run], unit: str) -> str:
-    """The rows of all runs on one axis, and a legend; in a picture of their own, which stays in view, their names."""
+    """The rows of all runs on one axis, and their names in a picture of their own, which stays in view."""
     every = [task for _, tasks in runs for task in tasks]
     length, durations = makespan(every), sorted(task.end - task.start for task in every)
     wide = min(max(WIDE, LETTERS * length / (durations[len(every) // 4] or 1)), 3 * WIDE) if unit else WIDE
@@ -132,10 +139,10 @@ def timeline(runs: Sequence[Run], unit: str) -> str:
         parts += [draw_bar("", "idle", t, "", one, top) for t in waits_of(tasks)]
         bars += [draw_bar(name_of(t, r), t.step.kind, t, label(t, rows), one, top) for t in tasks]
     covers = [f'<rect class="mg-cover" data-id="t{start:g}" x="{start * one:.0f}"/>' for start in starts_of(every)]
-    bars += legend(bottom + 8, describe_sizes(every, rows), bool(most_by_worker(every)))
     title = f"{' and '.join(name for name, _ in runs)}: who does what, and when"
-    drawn = picture("", NAMES, bottom + 34, names, "mg-pipe mg-names")
-    return compact(drawn + picture(title, wide + 2, bottom + 34, [*parts, *covers, *bars], "mg-pipe"))
+    drawn = picture("", NAMES, bottom, names, "mg-pipe mg-names")
+    drawn += picture(title, wide + 2, bottom, [*parts, *covers, *bars], f"mg-pipe{' mg-fits' * (not unit)}")
+    return compact(drawn.replace(' mg-fits"', ' mg-fits" preserveAspectRatio="none"'))
 
 
 def starts_of(tasks: Sequence[Task]) -> list[float]:
@@ -143,7 +150,7 @@ def starts_of(tasks: Sequence[Task]) -> list[float]:
 
 
 def draw_times(length: float, one: float, unit: str) -> list[str]:
-    tick = round_step(length / 20) if unit else round_step(max(1, length / 25))
+    tick = round_step(length / 20) if unit else round_step(max(1, length / 17))
     times = [n * tick for n in range(int(length / tick) + (length % tick > 0))]
     return [text("mg-sign mg-dim", time * one + (5 if unit else one / 2), 13, f"{time:g}") for time in times]
 
@@ -161,16 +168,17 @@ def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: f
         yield text("mg-number mg-dim mg-keeps", NAMES - 8, top + i * ROW + 33, f"keeps ≤ {n}")
 
 
-def legend(y: float, sizes: str, keeps: bool) -> Iterator[str]:
-    """What the boxes mean; the last sample is the stack of activations."""
-    words = {"forward": "forward of micro-batch 0", "backward": "backward", "idle": "idle: the bubble"}
-    for x, (look, meaning) in zip((0, 210, 320), words.items()):
-        yield draw_bar("", look, Task(0, Step(look, 0), x, x + 30), "0" * (look != "idle"), 1, y)
-        yield text("mg-dim", x + 36, y + 16, meaning)
-    if keeps:
-        yield f'<path class="mg-stack" d="M480,{y + 20}v-5h10v-5h10v-5h10v15z"/>'
-        yield text("mg-dim", 516, y + 16, "activations kept")
-    yield text("mg-number mg-dim mg-sizes", WIDE, y + 16, sizes)
+def legend(sizes: str, keeps: bool) -> str:
+    """What the boxes mean, the stack of activations, and the sizes: in a row, and for a phone in three."""
+    drawn, words = "", {"forward": "forward of micro-batch 0", "backward": "backward", "idle": "idle: the bubble"}
+    for look, (wide, high, *places) in LEGENDS.items():
+        parts = [text("mg-dim mg-sizes", places[4][0], places[4][1] + 16, sizes)]
+        for (x, y), (kind, meaning) in zip(places, [*words.items(), *[("", "activations kept")] * keeps]):
+            box = draw_bar("", kind, Task(0, Step(kind, 0), x, x + 30), "0" * (kind != "idle"), 1, y)
+            box = box if kind else f'<path class="mg-stack" d="M{x},{y + 20}v-5h10v-5h10v-5h10v15z"/>'
+            parts += [box, text("mg-dim", x + 36, y + 16, meaning)]
+        drawn += picture("", wide, high, parts, f"mg-pipe {look}")
+    return compact(drawn)
 
 
 def draw_stacks(tasks: Sequence[Task], one: float, top: float, each: float) -> Iterator[str]:
