@@ -225,8 +225,8 @@ def draw_lane(x: float, y: float, right: float, middle: float, left: float, to_x
     """A line from the end of a row: down beside it, back between the rows, and down to a box of the next row."""
     r = ROUND
     path = (
-        f"M{x - 11:.1f},{y:.1f}H{right - r:.1f}q{r},0 {r},{r}V{middle - r:.1f}q0,{r} -{r},{r}"
-        f"H{left + r:.1f}q-{r},0 -{r},{r}V{to_y - r:.1f}q0,{r} {r},{r}H{to_x + 2:.1f}"
+        f"M{x - 14:.1f},{y:.1f}H{right - r:.1f}q{r},0 {r},{r}V{middle - r:.1f}q0,{r} -{r},{r}"
+        f"H{left + r:.1f}q-{r},0 -{r},{r}V{to_y - r:.1f}q0,{r} {r},{r}H{to_x + 5:.1f}"
     )
     tip = f'<path class="mg-tip" style="fill: var(--mg-line)" d="M{right - 40:.1f},{middle:.1f}l8,-3.5v7z"/>'
     return f'<g class="mg-arrow"><path d="{path}"/>{tip}</g>'

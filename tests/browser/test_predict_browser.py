@@ -69,6 +69,7 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     assert notebook.told("print(p.locked)", "{'answer': 4, 'confidence': 'certain'}")
     assert notebook.kernel("print(p.outcome)") == "{}"
     assert widget.locator(".mg-number-line text:not(:empty)").all_text_contents()[-1] == "you: 4 boxes"
+    assert widget.locator(".mg-number-line :is(circle, .mg-came, .mg-gap)").count() == 0
 
     # The kernel reveals what its own code has found: in the widget, and under the cell.
     assert "you predicted 4 boxes" in notebook.kernel(f"from minigrad.course import reveal; print({REVEAL})")

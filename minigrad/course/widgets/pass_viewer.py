@@ -191,8 +191,7 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
     # Inputs have the names that the graph shows, unless the code has one of them; buffers are buf0, buf1, …
     names = {f"x{i}": x.name for i, x in enumerate(program.graph.inputs) if isinstance(x, NamedNode)}
     names = names if {*names.values()}.isdisjoint(re.findall(r"\w+", program.source)) else {}
-    fused: list[Any] = [y for y in program.graph.nodes if isinstance(y.op, Fused)]
-    owner: dict[Node | None, Node] = {x: y for y in fused for x in y.op.body.nodes}
+    owner = fused_ops(program)
     indent, now, is_program = "", None, False
     for n, line in enumerate(program.source.splitlines(), 1):
         is_program |= line.startswith("def program")
@@ -212,6 +211,11 @@ def lines_of_code(program: Program, signs: dict[Node, str], looped: set[str]) ->
         code = re.sub(r"\w+", lambda word: names.get(word[0], re.sub(r"^b(?=\d+$)", "buf", word[0])), code)
         looped |= {code + mark + comment} if loop else set()
         yield code + mark + comment
+
+
+def fused_ops(program: Program) -> dict[Node | None, Node]:
+    """A node inside a fused op → the fused op."""
+    return {node: x for x in program.graph.nodes if isinstance(x.op, Fused) for node in x.op.body.nodes}
 
 
 def cut_names(program: Program, loop: Node) -> str:

@@ -23,31 +23,33 @@ function render({ model, el }) {
     result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
     result.dataset.right = right;
     result.querySelector("dd")?.append(mark(right));
-    sketch(isKept ? came : undefined, right, known && !(isKept && typeof came === "number"));
     root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
-    if (alone || (known && !late)) unfold();
+    sketch(model, asked, isKept && typeof came === "number" ? came : undefined, right);
+    if (!unfolded && (alone || (known && !late))) unfolded = unfold(model, el);
   }
 
-  // A number on a line: while it is typed, when it is locked, and with the result.
-  function sketch(came, right, isOff = root.dataset.phase === "revealed") {
-    const question = model.get("question"), sure = asked.querySelector(".mg-sure :checked")?.value ?? model.get("locked").confidence;
-    asked.querySelector(".mg-number-line")?.remove();
-    if (question.kind !== "number" || isOff) return;
-    result.after(numberLine(question, typedNumber(question, asked.querySelector("input[type=text]").value), model.get("confidences").indexOf(sure), came, right));
-  }
-  asked.addEventListener("input", () => sketch());
-
-  // Once, so that the reader can close it: the answer below the reveal, folded by scripts/notebooks/answer_folding.py.
-  function unfold() {
-    const kind = `mg-answer-${model.get("label").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
-    const notebook = el.closest(".jp-Notebook") ?? document; // other notebooks may ask a question of the same name
-    if (!unfolded) for (const answer of notebook.getElementsByClassName(kind)) answer.open = true;
-    unfolded = true;
-  }
+  asked.addEventListener("input", () => sketch(model, asked));
   const watched = ["change:locked", "change:say", "change:outcome", "change:held"];
   for (const event of watched) model.on(event, refresh);
   refresh();
   return () => { for (const event of watched) model.off(event, refresh); stop(); root.remove(); };
+}
+
+// A number on a line: while it is typed, when it is locked, and with the result.
+function sketch(model, asked, came, right) {
+  const question = model.get("question"), sure = asked.querySelector(".mg-sure :checked")?.value ?? model.get("locked").confidence;
+  asked.querySelector(".mg-number-line")?.remove();
+  if (question.kind !== "number" || (came === undefined && "came" in model.get("outcome"))) return;
+  const own = typedNumber(question, asked.querySelector("input[type=text]").value), level = model.get("confidences").indexOf(sure);
+  asked.querySelector(".mg-result").after(numberLine(question, own, level, came, right));
+}
+
+// Opens the answer below the reveal, folded by scripts/notebooks/answer_folding.py: once, so that the reader can close it.
+function unfold(model, el) {
+  const kind = `mg-answer-${model.get("label").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
+  const notebook = el.closest(".jp-Notebook") ?? document; // other notebooks may ask a question of the same name
+  for (const answer of notebook.getElementsByClassName(kind)) answer.open = true;
+  return true;
 }
 
 export default { render };
