@@ -245,10 +245,10 @@ Roofline(a_little_of_everything, mg.ones(512, 512), mg.ones(512, 512))
 
 # %% [markdown]
 # There are two slopes: one for the main memory, and one for the cache, which is quicker. The thick one is the roof of
-# most of these operations. An operation above the slope of the main memory has found its numbers in the cache, and so
-# has a slower one that moves no more bytes. An operation below the coloured strip has less than half of its roof, and
-# is bound by something else. It may be a function such as exp, which counts as one FLOP and takes a processor many
-# steps.
+# most of these operations. An operation above the slope of the main memory has found its numbers in the cache. A slower
+# operation that moves no more bytes has found them there too. An operation below the coloured strip reaches less than
+# half of its roof, and is bound by something else. It may be a function such as exp, which counts as one FLOP and takes
+# a processor many steps.
 #
 # Or it is so small that most of its time is the *call*: a third cost, which neither FLOPs nor bytes show. On a GPU a
 # call is a launch (lesson 13). Fusing eight small operations into one pays for one launch instead of eight.

@@ -414,8 +414,8 @@ for batch in (16, 64, 256, 1024, 4096):
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # With a small batch it is *more* than in float32, because of the rounded copies and their gradients. With a large batch
-# it comes down towards a half. "float16 halves the memory" is true of activations, and of a network that only answers
-# and does not learn.
+# it comes down towards a half. "float16 halves the memory" is true of activations, and of a network that is used
+# but not trained.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a scaler that looks for itself

@@ -526,7 +526,7 @@ Pipeline(schedule("1f1b", 4, 8))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # *The picture: counted again, with 8 micro-batches; GPipe's picture above had 4. Stage 0 does four forwards, and from
-# then on backward and forward in turn. There are as many free places as with GPipe and 8, in other corners.*
+# then on backward and forward in turn. GPipe with 8 micro-batches has as many idle places, at other times.*
 #
 # 1F1B saves *memory* and no time: the bubble is as large as before. A stage keeps as many micro-batches as there are
 # stages from it to the end, 4, 3, 2, 1, however many there are in all. So *many* micro-batches no longer cost memory,

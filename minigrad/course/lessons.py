@@ -80,7 +80,7 @@ class CopyReport:
 
 
 def is_on_road(name: str) -> bool:
-    """Whether a lesson or an exercise, such as "02_chain_rule_backwards", is on the road, a third of the course."""
+    """Whether a lesson or an exercise, such as "02_chain_rule_backwards", belongs to the short course."""
     return name[:2] in ROAD
 
 

@@ -281,7 +281,7 @@ class NodeReader:
         yield NamedOp(found, own, [node], scopes=scopes, parts=parts)
 
     def carry(self, control: Node, i: int, x: Node) -> Entry:
-        """The entry of the carry or row with this number, whose name is that of the loop's result, if it has one."""
+        """The entry of carry or row number i. Its name is that of the loop's result, if the result has a name."""
         found = self.inside(x, self.name(x), None, ())
         found.kind, found.sign = "op", "carry" if i < control.op.carried else "row"  # type: ignore[attr-defined]
         found.name = "" if found.name.startswith(found.sign) else found.name

@@ -125,7 +125,7 @@ def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
 
 
 def fill_marks(both: BothModes, cut: Cut, strip: str) -> dict[str, list[str]]:
-    """The marks on a strip that is filled, and on the threads that lead to it; {} if the cut fills none."""
+    """The marks on a strip that is filled, and on the lines that lead to it; {} if the cut fills none."""
     cells = [id for id in cut.text if "J" in id]
     fed = [id.replace("J", "T") for id in cells] + [f"fp{each.seed}" for each in both.pulled] * (strip[:1] == "f")
     none = [id.replace("J", part) for part in "JT" for id in cells if cut.text[id].strip("−") == "0"]

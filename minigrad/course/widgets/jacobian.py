@@ -1,4 +1,4 @@
-"""The pictures of ForwardAndReverse: a graph, the Jacobian, and threads from where a pass ends to the line it fills.
+"""The pictures of ForwardAndReverse: a graph, the Jacobian, and lines from where a pass ends to the strip it fills.
 
 The Jacobian stands where passes end: behind the outputs in forward mode, in front of the inputs in reverse mode. A pass
 fills a strip: a column in forward mode, a row in reverse mode. All parts that change have a `data-id`.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .forward_and_reverse import BothModes
 
 TITLES = {"f": "Forward mode: each pass fills a column", "r": "Reverse mode: each pass fills a row"}
-HIGH, HEAD, GAP, LANE = 30, 26, 14, 6  # pixels: a cell, a heading, between strips, between threads
+HIGH, HEAD, GAP, LANE = 30, 26, 14, 6  # pixels: a cell, a heading, between strips, between lines
 TOP, FOOT, LABEL = 40, 20, 56  # above a half, below a column, before a row
 PIN = 30  # room for the seed
 SHORT = 9  # characters of a number that stands beside a name
@@ -65,11 +65,11 @@ def draw_graph(both: BothModes, side: str, way: str) -> str:
             slot = rf'(data-id="{side}{box.id}"(?:(?!data-id=).)*?)class="mg-dim( mg-number)?"([^>]*)>[^<]*</text></g>'
             new = rf'\1class="mg-grad\2" data-id="{side}{box.id} moved"\3>{UNKNOWN}</text></g>'
             drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
-    return TO_TIP.sub(r"\1L\3\2", drawn)  # what begins at its box, or goes on as a thread
+    return TO_TIP.sub(r"\1L\3\2", drawn)  # what begins at its box, or goes on as a line to the Jacobian
 
 
 class Half:
-    """One half: its title, the counter, the graph, the Jacobian, and the threads between them.
+    """One half: its title, the counter, the graph, the Jacobian, and the lines between them.
 
     wide, high    its size in pixels
     """
@@ -157,7 +157,7 @@ class Half:
             yield f'<g class="mg-pin mg-of-{self.side}" data-id="{self.side}pin{id}">{line}{seed}</g>'
 
     def threads(self) -> Iterator[str]:
-        """For each cell, the thread from the box where its number is."""
+        """For each cell, the line from the box where its number is."""
         sources = [each.seed for each in (self.both.pulled if self.is_forward else self.both.pushed)]
         for j, i in ((j, i) for j in range(self.m) for i in range(self.n)):
             k = j if self.is_forward else i

@@ -248,7 +248,7 @@ def merge_removed_lines(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def draw_account(ops: str, moved: int, first: int, most: int) -> str:
-    """The number of ops, and a bar of the bytes moved, compared with `first`, within that of the largest graph."""
+    """Draw the number of ops and a bar of the bytes moved: full at `most`, with the percentage saved since `first`."""
     saved, end = 1 - moved / first, 240 * moved / most
     words = text("mg-number mg-saved", 234, 40, f"−{100 * saved:.0f} %") if saved > 0 and end < 190 else ""
     bars = ["mg-room", 0.5, 239], ["mg-moved", 0, end]

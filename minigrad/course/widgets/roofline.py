@@ -126,8 +126,8 @@ def bounds(found: Sequence[Point], machine: Machine) -> Iterator[tuple[str, str,
 
 
 def draw_times(found: Sequence[Point], machine: Machine, other: Sequence[Point], measured: bool = True) -> str:
-    """The share of the time that each bottleneck has, and a bar for each op, which is solid as far as the time that it
-    would take at its roof. A dashed bar has the time of the same ops in the other graph, fused or not.
+    """Draw the share of each bottleneck, and a bar for each op. The solid part of a bar is the time at the op's roof.
+    A dashed bar is the time of the same ops in the other graph, fused or not.
     """
     total = sum(p.seconds for p in found)
     title = f"Where the {took(total)} go" if measured else f"Where {took(total)} would go"
