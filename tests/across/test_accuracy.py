@@ -206,3 +206,18 @@ def test_arrays_cut_into_blocks_have_the_bits_of_eager_mode(name, shape):
 
     for found, expected in zip(mg.function(value_and_gradient, autograph=False)(x), value_and_gradient(x)):
         np.testing.assert_array_equal(found.detach().numpy(), expected.detach().numpy())
+
+
+def test_half_precision_of_another_byte_order_is_computed_in_float32():
+    """A file may hold it. Sums were inf, and Adam's state NaN, because float16 was not recognised."""
+    found = []
+    for dtype in ("<f2", ">f2"):
+        x, p = mg.tensor(np.full((5000, 20), 20, dtype)), mg.tensor(np.array([0.1, -0.2], dtype), requires_grad=True)
+        adam = mg.optim.Adam([p], 0.1)
+        for _ in range(3):
+            adam.zero_grad()
+            (p * p * 1e-3).sum().backward()
+            adam.step()
+        found.append((x.mean().item(), (x * x).mean(0).tolist(), p.tolist(), p.grad.tolist()))
+    assert found[0] == found[1]
+    assert np.isfinite(found[0][2]).all()

@@ -19,7 +19,7 @@ chosen: dict[str, int] = {}  # "threads" → the number that set_num_threads() o
 
 def set_num_threads(number: int) -> None:
     """Set how many threads share each large loop. Results do not depend on this number."""
-    if not isinstance(number, int) or number < 1:
+    if type(number) is not int or number < 1:
         raise ValueError(f"set_num_threads() takes an integer of at least 1, and got {number!r}")
     chosen["threads"] = number
 
