@@ -92,6 +92,15 @@ def stands_still() -> Any:
 
 
 @pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Any]:
+    """A room with a running server, and its clients."""
+    from tests.course.test_audience import opened  # imported here because the module needs segno
+
+    with opened(tmp_path) as hall:
+        yield hall
+
+
+@pytest.fixture
 def fresh(checkout: Checkout, tmp_path: Path) -> Fresh:
     for name in ("start.py", "pyproject.toml"):
         shutil.copy(ROOT / name, checkout.root)

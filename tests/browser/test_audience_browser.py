@@ -4,17 +4,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import press
-from tests.course.test_audience import BOXES, WAY, opened
+from tests.course.test_audience import BOXES, WAY
 
 HOSTILE = {**WAY, "name": "hostile", "text": "<img src=x onerror=alert(1)> `code`?", "options": ["<b>up</b>", "down"]}
 ORDER = {"name": "order", "text": "In which order?", "kind": "order", "options": ["backward", "step", "zero_grad"]}
 SHAPE = {"name": "shape", "text": "Which shape?", "kind": "shape"}
-
-
-@pytest.fixture
-def hall(tmp_path):
-    with opened(tmp_path) as hall:
-        yield hall
 
 
 def phone_page(hall, pages, **context):

@@ -4,13 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_audience_browser import phone_page
-from tests.course.test_audience import BOXES, opened, server
-
-
-@pytest.fixture
-def hall(tmp_path):
-    with opened(tmp_path) as hall:
-        yield hall
+from tests.course.test_audience import BOXES, server
 
 
 def test_a_vote_that_is_opened_again_before_anybody_voted_takes_answers(hall, pages):

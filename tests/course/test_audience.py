@@ -68,12 +68,6 @@ def opened(folder):
             client.close()
 
 
-@pytest.fixture
-def hall(tmp_path):
-    with opened(tmp_path) as hall:
-        yield hall
-
-
 def test_the_room_votes_discusses_and_votes_again(hall):
     hall.ask()
     phones = [hall.phone() for _ in range(5)]

@@ -11,13 +11,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from tests.course.test_audience import BOXES, SURE, opened, server
-
-
-@pytest.fixture
-def hall(tmp_path):
-    with opened(tmp_path) as hall:
-        yield hall
+from tests.course.test_audience import BOXES, SURE, server
 
 
 def connect(hall, address="127.0.0.1"):
