@@ -137,11 +137,8 @@ def pictures_of(
     parts: Sequence[RowPart], picture: Picture, around: Mapping[str, tuple[GroupFrame, ...]]
 ) -> list[Picture]:
     """A picture of each row: with the numbers that tags refer to, and frames that continue those of earlier rows."""
-    named, seen, found = (
-        {box.value for part in parts for box in part.boxes.values()},
-        set[GroupFrame](),
-        list[Picture](),
-    )
+    named, seen = {box.value for part in parts for box in part.boxes.values()}, set[GroupFrame]()
+    found: list[Picture] = []
     for part in parts:
         ids, ends = list(part.boxes), tuple(box.id for box in picture.outputs)
         shown = tuple(numbered(box, picture.box.get(box.id, box), named) for box in part.boxes.values())

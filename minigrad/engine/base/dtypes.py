@@ -19,8 +19,7 @@ int8 = np.dtype(np.int8)
 uint8 = np.dtype(np.uint8)
 bool = np.dtype(np.bool_)
 
-# Computed in float32 and rounded once, as tensor cores do: see Op.widens. The last one has the other byte order.
-HALVES = (float16, bfloat16, float16.newbyteorder())
+HALVES = (float16, bfloat16, float16.newbyteorder())  # computed in float32 and rounded once: see Op.widens
 
 iinfo = np.iinfo
 
