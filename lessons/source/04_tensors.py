@@ -254,7 +254,7 @@ for shape_u, shape_v in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sums, and the way back through them
 #
-# Now the other way round. `sum` turns many numbers into one, each with the slope 1. So on the way back, each of them
+# `sum` turns many numbers into one, each with the slope 1. So on the way back, each of them
 # gets a copy of what arrived. (The mean of eight numbers is the sum divided by 8, so there each gets an eighth.) So sum
 # and broadcast are each other's way back.
 
@@ -341,7 +341,7 @@ print("the slopes of these arrows:", [slope for _, slope in arrows], "  W[0]:", 
 print("x00.grad =", x00.grad)
 
 # %% [markdown]
-# x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
+# x00 meets w00 on its way into z00, and w01 into z01: a whole row of W. So its gradient is that row, times
 # what arrived at that row of Z, added up: 65 is 1 · 5 + 10 · 6.
 
 # %% [markdown]
@@ -414,14 +414,13 @@ print("multiplications forward:", len(products), "  backward:", sum(len(v.parent
 # ## A linear layer
 #
 # P = X W + b: each row of X is an example, W has the weights, and b has the biases. Step through it. In the backward
-# phase, say the *shape* of what comes next before you press the key, and say where something is added up.
+# phase, say the *shape* of what comes next before you press the key, and where something is added up.
 
 # %%
 X = mg.tensor([[1.0, -1.0], [0.0, 2.0], [0.5, 1.0]])
 W = mg.tensor([[0.5, -1.0], [1.0, 0.5]], requires_grad=True)
 b = mg.tensor([0.1, -0.2], requires_grad=True)
-XW = X @ W
-P = XW + b
+P = X @ W + b
 loss = (P**2).mean()
 ChainRule(loss)
 
@@ -430,9 +429,9 @@ ChainRule(loss)
 # and one goes on.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# You have all the rules now, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean
-# of e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare
-# it with the engine's. (The targets t come from a rule that we know: weights of 2 and −3, and a bias of 4.)
+# Take paper before you read on. The errors are e = X W + b − t, and the loss is the mean of e². What goes back to e?
+# From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare it with the engine's.
+# (The targets t come from a rule that we know: weights of 2 and −3, and a bias of 4.)
 
 # %%
 rng = np.random.default_rng(0)
@@ -470,7 +469,7 @@ for step in range(101):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same answer to every question
 #
-# **Where it breaks.** We take the same data and the same layer, with one difference: somebody stored the targets t as a
+# **Where it breaks.** The same data and the same layer, with one difference: somebody stored the targets t as a
 # plain list of 100 numbers, shape (100,). The predictions p have the shape (100, 1). What is the shape of p − t?
 
 # %%
@@ -496,7 +495,7 @@ W, b, curve, p = train(flat)
 reveal("p minus t", (p - flat).shape)
 
 # %% [markdown]
-# There is no error: (100, 1) and (100,) fit, both are stretched, and every prediction is compared with *every* target.
+# No error: (100, 1) and (100,) fit, both are stretched, and every prediction is compared with *every* target.
 # The loss falls and settles.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -515,16 +514,15 @@ print("learned W:", W.detach().numpy().ravel().round(3) + 0.0, "  b:", b.detach(
 print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2f}")
 
 # %% [markdown]
-# *The plot: predictions over targets, with a dashed diagonal on which both are equal. All points lie on a level line:
-# the layer predicts one number for everything.*
+# *The plot: predictions over targets, with a dashed diagonal on which both are equal. All points lie on a level line.*
 #
-# If a prediction is compared with all targets at once, the best it can be is their mean. The layer learned that
-# perfectly. The loss that remains is the variance: the mean of the squared distances from the mean. Every gradient was
+# If a prediction is compared with all targets at once, the best it can be is their mean. The layer learned that.
+# The loss that remains is the variance: the mean of the squared distances from the mean. Every gradient was
 # exact, for a loss that nobody meant. The referee compares backward with the function that you *wrote*. **A gradient
 # that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# How could you have seen it in time? Look at the shape before `mean`, which nobody looks at: `(p - t).shape`. Or use a
+# How could you have seen it in time? Look at the shape before `mean`: `(p - t).shape`. Or use a
 # loss that refuses, as ours does here.
 
 # %% slideshow={"slide_type": "fragment"}

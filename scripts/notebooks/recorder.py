@@ -17,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 import minigrad
+from minigrad import course
 from minigrad.course import recorded as recordings
 from minigrad.course.widgets import GraphView
 from minigrad.draw.listing import Entry, Listing, Scope
@@ -75,7 +76,7 @@ def function_of(cell: Cell, folder: Path) -> Callable[[Any], object]:
     decorators = dict.fromkeys(PACKAGES, found.append)
     path = folder / FILE
     path.write_text(cell.source, "utf-8")
-    with patch.multiple(recordings, **decorators):
+    with patch.multiple(recordings, **decorators), patch.multiple(course, **decorators):
         exec(
             compile(cell.source, path, "exec"),
             {"mg": minigrad, "GraphView": GraphView, "__name__": path.stem, **decorators},

@@ -300,9 +300,9 @@ def describe_bits(format: Format, gradient: float, k: int) -> tuple[str, str, st
         bits = f"{int(scaled.astype(np.float32).astype(format.dtype).view(np.uint16)[0]):016b}"
     before, after, fate = float(scaled[0]), float(format.cast(scaled)[0]), fates(format, np.array([gradient]), k)[0]
     off = f"off by {number(100 * abs(after / before - 1), 2)} %" if after != before else "exact"
-    said = {0: "= 0: lost", 3: "= ∞: lost"}.get(int(fate), f"= {number(after)}, {off}")
-    times = f" × {power(k)} = {number(before)}" if k else ""
-    return f"One gradient: {number(gradient)}{times}", bits, said, SERIES[fate]
+    said = {0: "= 0: lost", 3: "= ∞: lost"}.get(int(fate), f"= {number(after, 6)}, {off}")
+    times = f" × {power(k)} = {number(before, 6)}" if k else ""
+    return f"One gradient: {number(gradient, 6)}{times}", bits, said, SERIES[fate]
 
 
 def draw_bits(format: Format, gradient: float, k: int) -> str:

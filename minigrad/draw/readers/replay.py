@@ -90,11 +90,16 @@ class GraphReplay(PictureBuilder):
                 before = self.gradients.get(x)
                 self.gradients[x] = after = gx if before is None else before + gx
                 slope = slope if slope is not None and slope.shape == gy.shape else None
-                if re.fullmatch(r"\S+ᵀ @ g|g @ \S+ᵀ", rule.text):  # a product of matrices: the other factor
-                    tails = [each.tail for each in self.arrows if each.head == arrow.head and each != arrow]
-                    slope = next((self.values[y].T for y, id in self.box_of.items() if id in tails), None)
                 arrays = [None if y is None else self.array_of(y) for y in (slope, gy, gx, after, before)]
+                if re.fullmatch(r"\S+ᵀ @ g|g @ \S+ᵀ", rule.text):
+                    arrays[0] = self.other_factor(arrow)
                 yield make_share(arrow.id, rule, *arrays)
+
+    def other_factor(self, arrow: Arrow) -> Any:
+        """The other operand of a product of matrices, transposed; None if it is no matrix."""
+        tails = {each.tail for each in self.arrows if each.head == arrow.head and each != arrow}
+        found = [self.array_of(self.values[y]) for y, id in self.box_of.items() if id in tails and y in self.values]
+        return next((x.T for x in found if x.ndim == 2), None)
 
 
 def content(arrays: Iterable[Any]) -> tuple[str, Heat | None]:

@@ -156,7 +156,12 @@ def format_spec(made: Any) -> str:
     if isinstance(made, Specs):
         return f"({', '.join(map(format_spec, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
-    return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"
+    is_known = {*map(type, made.shape)} <= {int}
+    return f"{kind}[{', '.join(map(str, made.shape) if is_known else map(format_length, made.shape))}]"
+
+
+def format_length(n: Any) -> str:
+    return "?" if is_unknown(n) else str(n)
 
 
 Line = tuple[str, Node | None]
