@@ -47,8 +47,10 @@ class Heat:
     def without_numbers(self) -> Heat:
         return Heat(self.columns, tuple((text, sign(mark), shade) for text, mark, shade in self.cells))
 
-    # The numbers, row by row.
-    text = property(lambda self: ", ".join(f"[{', '.join(text for text, *_ in row)}]" for row in self.rows))
+    @property
+    def text(self) -> str:
+        """The numbers, row by row."""
+        return ", ".join(f"[{', '.join(text for text, *_ in row)}]" for row in self.rows)
 
 
 def heat_of(array: Any) -> Heat | None:
@@ -91,7 +93,8 @@ def on_arrow(maps: Sequence[Heat | None], around: Sequence[str]) -> list[Placed]
     came, slope, passed = same_cells(maps)
     (before, after), rule = around, " g ".join(around).strip()
     if came and slope and passed and "@" in rule:
-        (of, first), (name, second) = (("slope", slope), ("came", came))[:: 1 if before else -1]
+        factors = ("slope", slope), ("came", came)
+        (of, first), (name, second) = factors if before else factors[::-1]
         y, x = second.height + CLOSE, max(first.width, extent(rule)[0]) + CLOSE
         corner = "", rule, x - CLOSE - extent(rule)[0], (y - TEXT) / 2
         return [corner, (of, first, x - CLOSE - first.width, y), (name, second, x, 0), ("passed", passed, x, y)]
@@ -129,6 +132,7 @@ def extent(each: Heat | str | Sequence[Placed]) -> tuple[float, float]:
 def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str:
     """The heat maps and texts as SVG; in a matrix product, with frames around the factors of its first entry."""
     (width, height), drawn = extent(placed), ""
+    is_product = "@" in str(placed[0][1])  # its rule comes first, in the corner
     for n, (of, each, dx, dy) in enumerate(placed):
         x, y = middle - width / 2 + dx, bottom - height + dy
         if isinstance(each, str):
@@ -136,7 +140,7 @@ def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str
             drawn += f'<text class="mg-between" {at}>{escape(each)}</text>'
             continue
         drawn += draw_heat(each, x, y, of)
-        if "@" in str(placed[0][1]):
+        if is_product:
             wide, high = each.width if n == 1 else each.across, each.height if n == 2 else each.side
             drawn += f'<rect class="mg-meet" x="{x:.2f}" y="{y:.2f}" width="{wide}" height="{high}"/>'
     return drawn

@@ -60,7 +60,8 @@ class Overview:
             if isinstance(child, NodeGroup) and child in opened:
                 heading = f"{Picture.inner_name(child.label, frames).removesuffix(':')}: {self.size(child)}"
                 frame = GroupFrame(f"f{opened.index(child)}", child.label, heading)
-                stack += [(each, (*frames, frame)[child is self.root :]) for each in reversed(child.children)]
+                inside = () if child is self.root else (*frames, frame)
+                stack += [(each, inside) for each in reversed(child.children)]
                 continue
             id = f"b{len(drawn) + 1}"
             around[id] = frames

@@ -143,11 +143,8 @@ class Picture:
 
     def formula(self, box: Box) -> str:
         """The box's formula in the learner's names: x × y. For a box that is not computed, its name."""
-        return (
-            format_op(box.op, [x.display_name for x in self.operands(box)])
-            if box.kind in COMPUTED
-            else box.display_name
-        )
+        names = [x.display_name for x in self.operands(box)]
+        return format_op(box.op, names) if box.kind in COMPUTED else box.display_name
 
     @staticmethod
     def inner_name(name: str, frames: Sequence[GroupFrame]) -> str:

@@ -79,14 +79,14 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
 def draw_rows(picture: Picture) -> list[Row]:
     """The rows, with values in the boxes if one row has room for them."""
     for dense, room in ((False, ROOM), (True, ROOM), (True, 0.86 * ROOM), (True, 0.72 * ROOM)):
-        parts = cut(picture, {box.id: small(picture, box, dense) for box in picture.boxes}, room)
+        parts = cut_into_rows(picture, {box.id: shorten_box(picture, box, dense) for box in picture.boxes}, room)
         rows = [draw_row(part) for part in parts] if dense or len(parts) == 1 else []
         if rows and max(row.width for row in rows) <= ROOM:
             break
     return rows
 
 
-def small(picture: Picture, box: Box, dense: bool) -> Box:
+def shorten_box(picture: Picture, box: Box, dense: bool) -> Box:
     """A box of two lines: its op and its name; its type, and its value unless it is dense."""
     if box.kind in ("constant", "tag"):
         return box
@@ -102,7 +102,7 @@ def small(picture: Picture, box: Box, dense: bool) -> Box:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def cut(picture: Picture, boxes: Mapping[str, Box], room: float) -> list[Picture]:
+def cut_into_rows(picture: Picture, boxes: Mapping[str, Box], room: float) -> list[Picture]:
     """A picture of the boxes for each row."""
     row, around = rows_of(picture, boxes, room), dict(picture.around)
     parts = [RowPart({id: box for id, box in boxes.items() if row[id] == r}) for r in range(max(row.values()) + 1)]
@@ -141,7 +141,7 @@ def pictures_of(
     found: list[Picture] = []
     for part in parts:
         ids, ends = list(part.boxes), tuple(box.id for box in picture.outputs)
-        shown = tuple(numbered(box, picture.box.get(box.id, box), named) for box in part.boxes.values())
+        shown = tuple(with_number(box, picture.box.get(box.id, box), named) for box in part.boxes.values())
         ranks = {"min": [id for id in ids if id[0] == "i"], "max": [id for id in ids if id[0] == "o"]}
         frames = {id: tuple(x.again if x in seen else x for x in around.get(id, ())) for id in ids}
         seen.update(x for id in ids for x in around.get(id, ()))
@@ -149,7 +149,7 @@ def pictures_of(
     return found
 
 
-def numbered(box: Box, full: Box, named: set[str]) -> Box:
+def with_number(box: Box, full: Box, named: set[str]) -> Box:
     """A box, with its number if it has no name and a tag shows the number."""
     is_tagged = not full.name and full.display_name in named and full.kind in ("leaf", *COMPUTED)
     return replace(box, name=f"{box.name} → {full.display_name}") if is_tagged else box

@@ -324,8 +324,7 @@ def curve(losses: list[float]) -> str:
         n = next(n for n, loss in enumerate(losses, 1) if loss <= middle)
         if 2 * n < len(losses):  # there is room for the words
             rule = f'<path class="mg-rule" stroke-dasharray="3 3" d="M{x.at(n):.1f},{y.at(middle):.1f}V{BOTTOM}"/>'
-            words = f"step {n:,}: half of the fall"
-            drawn += [rule, text("mg-dim mg-heading", x.at(n) + 10, BOTTOM - 10, words)]
+            drawn += [rule, text("mg-dim mg-heading", x.at(n) + 10, BOTTOM - 10, f"step {n:,}: half of the fall")]
         drawn += [text("mg-name", x.at(1) + 8, y.at(losses[0]) + 10, f"first {number(losses[0], 3)}")]
         drawn += [text("mg-name mg-number", x.end, min(above, BOTTOM - 28), f"last {number(losses[-1], 3)}")]
     return chart(f"Loss over {pluralize(len(losses), 'step', 'steps')}", x, y, *drawn)
