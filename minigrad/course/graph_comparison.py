@@ -58,11 +58,11 @@ def pack(graph: Any, names: Mapping[str, object]) -> Any:
     """A graph as plain data: its boxes, arrows and outputs; for an own graph, the mark and the sentence, too."""
     graph, *more = graph if isinstance(graph, tuple) else (graph,)
     picture = graph if graph is None or isinstance(graph, Picture) else picture_of([graph], names)
-    return picture and [[*map(row_of, picture.boxes)], [*map(row_of, picture.arrows)], picture.ends, *more]
+    return picture and [[*map(pack_part, picture.boxes)], [*map(pack_part, picture.arrows)], picture.ends, *more]
 
 
-def row_of(part: Box | Arrow) -> list[Any]:
-    """Its fields in order, without those at the end that have their default value: unpack() sets these again."""
+def pack_part(part: Box | Arrow) -> list[Any]:
+    """The fields of a box or an arrow, without default values at the end, which unpack() restores."""
     row, defaults = [*astuple(part)], [x.default for x in fields(part)]
     while row[-1] == defaults[len(row) - 1]:
         row.pop()

@@ -21,9 +21,9 @@ LIGHT = "--mg-value: #74b3e3; --mg-grad: #f2a154;"
 DARK = "--mg-value: #1d6293; --mg-grad: #8f4d0c;"
 FEW, WIDEST = 9, 3  # cells, and columns, that have room for numbers
 SYMBOL, TEXT, CLOSE = 15, 15, 3  # pixels: width of a symbol beside a heat map, height of a text, space between lines
-HIGHEST = 190  # pixels of heat maps below one another
+HIGHEST = 190  # most pixels of heat maps below one another
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
-Placed = tuple[str, "Heat | str", float, float]  # what it is, heat map or text, left, top
+Placed = tuple[str, "Heat | str", float, float]  # "came", "slope", "passed" or ""; heat map or text; left, top
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ def in_brief(x: float) -> str:
 
 
 def on_arrow(maps: Sequence[Heat | None], around: Sequence[str]) -> list[Placed]:
-    """What an arrow shows from top to bottom: arrived, × slope, = passed on. From left to right if it is too high.
+    """What an arrow shows from top to bottom: arrived, × slope, = passed on. From left to right if that is too high.
 
-    In a matrix product, rows of the first factor, on the left, meet columns of the second, above, in their entries.
+    In a matrix product, the first factor is on the left and the second above: a row and a column meet in an entry.
     around    the rule's text before and after what arrived; in a product, the slope is the other factor
     """
     came, slope, passed = same_cells(maps)
@@ -130,7 +130,7 @@ def extent(each: Heat | str | Sequence[Placed]) -> tuple[float, float]:
 
 
 def draw_on_arrow(placed: Sequence[Placed], middle: float, bottom: float) -> str:
-    """The heat maps and texts as SVG; in a matrix product, with frames around the factors of its first entry."""
+    """The heat maps and texts as SVG; in a matrix product, with frames around the first row, column and entry."""
     (width, height), drawn = extent(placed), ""
     is_product = "@" in str(placed[0][1])  # its rule comes first, in the corner
     for n, (of, each, dx, dy) in enumerate(placed):

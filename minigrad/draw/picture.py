@@ -83,7 +83,7 @@ class Arrow:
 class GroupFrame:
     """The frame around an open group.
 
-    name     of the group: boxes inside need not repeat it
+    name     the group's name, a prefix that boxes inside leave out
     words    its heading
     """
 
@@ -91,7 +91,7 @@ class GroupFrame:
     name: str
     words: str
 
-    again = property(lambda self: replace(self, words=f"{self.words.partition(': ')[0]}, continued"))
+    continuation = property(lambda self: replace(self, words=f"{self.words.partition(': ')[0]}, continued"))
 
 
 @dataclass(frozen=True)

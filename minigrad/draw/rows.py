@@ -1,7 +1,7 @@
 """A picture in rows, as the widget GraphView draws it: small boxes, frames around open groups, a legend.
 
-The layers of a picture that is wider than a page are cut into rows. Graphviz draws each row. A value that the next row
-reads goes there in a lane; where there are many, and for any other row, a tag beside the reader names the value.
+The layers of a picture that is wider than a page are cut into rows, and Graphviz draws each row. A lane is a line from
+a row to the next one; it carries a computed value, if at most three pass there. Otherwise a tag at the reader names it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ ROOM = 960  # pixels: about the width of a page on a code host
 LONGEST = 34  # characters of a spec and a value in one line
 LANES = 3  # most lanes between two rows
 COLUMN, FRAME, GAP = 24, 20, 16  # estimates of the pixels between layers, of a frame, and between boxes of a layer
-SIDE, LANE, ROUND = 14, 7, 6  # pixels beside the rows, between lanes, of a corner
+SIDE, LANE, ROUND = 14, 7, 6  # pixels: margin beside the rows, distance of lanes, radius of a corner
 SPLIT = 60  # cost of a frame in two rows, in pixels of height
 GATE = re.compile(r'<g class="mg-box mg-gate" data-id="([io]b\d+)"><rect \S+ x="(\S+)" y="(\S+)".*?</g>')
 TIP = re.compile(r'(data-id="lb.*?)<polygon class="mg-tip".*?/>')  # of an arrow to a gate
 GATEWAY = Box("", "gate", "", "", "", "", "")
-KEYS = (  # what a drawing contains → its mark: class, width, height, round corners; and words
+KEYS = (  # pattern in a drawing → class, width, height and radius of its mark, and words
     ("mg-leaf", "mg-leaf", 14, 14, 0, "leaf"), ("mg-constant", "mg-constant", 14, 14, 0, "constant"),
     ("mg-op", "mg-op", 14, 14, 3, "op"), ("mg-group", "mg-group", 14, 14, 3, "group"),
     ('class="mg-kept', "mg-kept", 40, 14, 7, "for backward"), (" mg-output", "mg-output", 14, 14, 3, "result"),
@@ -87,7 +87,7 @@ def draw_rows(picture: Picture) -> list[Row]:
 
 
 def shorten_box(picture: Picture, box: Box, dense: bool) -> Box:
-    """A box of two lines: its op and its name; its type, and its value unless it is dense."""
+    """The box in two lines: its op and its name; its type, and its value if there is room for it."""
     if box.kind in ("constant", "tag"):
         return box
     is_group = box.kind == "group"
@@ -103,7 +103,7 @@ def shorten_box(picture: Picture, box: Box, dense: bool) -> Box:
 
 
 def cut_into_rows(picture: Picture, boxes: Mapping[str, Box], room: float) -> list[Picture]:
-    """A picture of the boxes for each row."""
+    """One picture for each row."""
     row, around = rows_of(picture, boxes, room), dict(picture.around)
     parts = [RowPart({id: box for id, box in boxes.items() if row[id] == r}) for r in range(max(row.values()) + 1)]
     lanes = tails_of_lanes(picture, row)
@@ -124,7 +124,7 @@ def cut_into_rows(picture: Picture, boxes: Mapping[str, Box], room: float) -> li
 
 
 def tails_of_lanes(picture: Picture, row: Mapping[str, int]) -> set[str]:
-    """The boxes whose values go to the next row in a lane: those of each row that has few of them."""
+    """The boxes whose values go to the next row in a lane: all computed boxes of a row, or none if they are many."""
     found = set[str]()
     for r in range(max(row.values())):
         passing = {x.tail for x in picture.arrows if (row[x.tail], row[x.head]) == (r, r + 1)}
@@ -143,7 +143,7 @@ def pictures_of(
         ids, ends = list(part.boxes), tuple(box.id for box in picture.outputs)
         shown = tuple(with_number(box, picture.box.get(box.id, box), named) for box in part.boxes.values())
         ranks = {"min": [id for id in ids if id[0] == "i"], "max": [id for id in ids if id[0] == "o"]}
-        frames = {id: tuple(x.again if x in seen else x for x in around.get(id, ())) for id in ids}
+        frames = {id: tuple(x.continuation if x in seen else x for x in around.get(id, ())) for id in ids}
         seen.update(x for id in ids for x in around.get(id, ()))
         found.append(Picture(shown, tuple(part.arrows.values()), ends, ranks, frames, close=True))
     return found
@@ -156,7 +156,7 @@ def with_number(box: Box, full: Box, named: set[str]) -> Box:
 
 
 def rows_of(picture: Picture, boxes: Mapping[str, Box], room: float) -> dict[str, int]:
-    """Box → its row. A leaf is in the row of its first reader."""
+    """Box → its row. A box without operands is in the row of its first reader."""
     layer = layers(picture)
     starts = first_layers(picture, boxes, layer, room)
     row = {id: sum(start <= at for start in starts) - 1 for id, at in layer.items()}
@@ -178,7 +178,7 @@ def layers(picture: Picture) -> dict[str, int]:
 
 
 def first_layers(picture: Picture, boxes: Mapping[str, Box], layer: Mapping[str, int], room: float) -> list[int]:
-    """The first layer of each row: the cuts that make the picture lowest, with few lines and frames cut."""
+    """The first layer of each row: the least height, with a cost for each line and frame that is cut."""
     wide, tall = [0.0] * (max(layer.values()) + 1), [0.0] * (max(layer.values()) + 1)
     spans: dict[str, list[int]] = {}
     for id, at in layer.items():
@@ -205,7 +205,7 @@ def first_layers(picture: Picture, boxes: Mapping[str, Box], layer: Mapping[str,
 
 
 def draw_row(part: Picture) -> Row:
-    drawn = charts.STYLES.sub("", svg(part, "", "")).replace(' class="mg-picture"', "")  # has its own colours
+    drawn = charts.STYLES.sub("", svg(part, "", "")).replace(' class="mg-picture"', "")  # would be light in the dark
     box = re.search(r'width="\S+" height="\S+" viewBox="(\S+) (\S+) (\S+) (\S+)"', drawn)
     move = re.search(r"translate\((\S+?)[ ,]+(\S+?)\)", drawn)
     assert box is not None
@@ -214,7 +214,7 @@ def draw_row(part: Picture) -> Row:
     dx, dy = float(move[1]) - left + 1, float(move[2]) - top + 1  # from the corner of a gate to its middle
     gates = {id: (float(x) + dx, float(y) + dy) for id, x, y in GATE.findall(drawn)}
     drawn = drawn.replace(box[0], f'width="{width:g}" height="{height:g}" viewBox="{" ".join(box.groups())}"')
-    drawn = drawn.replace('<g class="mg-kept">', '<g class="mg-kept" transform="translate(0 -2)">')  # off the name
+    drawn = drawn.replace('<g class="mg-kept">', '<g class="mg-kept" transform="translate(0 -2)">')  # not over the name
     return Row(TIP.sub(r"\1", GATE.sub("", drawn)), width, height, gates)
 
 

@@ -146,7 +146,7 @@ def svg(
     back, front = ((boxes, arrows), (arrows, boxes))[has_flow]  # no badge hides the tip of an arrow
     frames, headings = draw_frames(picture, places)
     body = [f'<g transform="{move[0]}">', frames, *back, *front, headings, "</g>" + legend]
-    return "\n".join([start, words, style, *body, "</svg>", ""])
+    return "\n".join([*filter(None, [start, words, style, *body, "</svg>"]), ""])  # a blank line ends HTML in Markdown
 
 
 def without_numbers(picture: Picture) -> Picture:

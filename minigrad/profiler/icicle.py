@@ -1,4 +1,4 @@
-"""An icicle chart of time or FLOPs, from modules down to ops: widths are amounts, and parts lie below the whole."""
+"""An icicle chart of time or FLOPs, from modules down to ops: a width is an amount, and parts are below their whole."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def test_arrays_cut_into_blocks_have_the_bits_of_eager_mode(name, shape):
 
 
 def test_half_precision_of_another_byte_order_is_computed_in_float32():
-    """A file may hold it. Sums were inf, and Adam's state NaN, because float16 was not recognised."""
+    """Files may hold such arrays. They were not recognised as float16: sums were inf, and Adam's state NaN."""
     found = []
     for dtype in ("<f2", ">f2"):
         x, p = mg.tensor(np.full((5000, 20), 20, dtype)), mg.tensor(np.array([0.1, -0.2], dtype), requires_grad=True)

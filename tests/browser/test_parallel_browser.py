@@ -25,7 +25,7 @@ CUT = """text => {
   return text.textContent && right > document.querySelector("svg").getBoundingClientRect().right;
 }"""
 STYLES = "(parts) => parts.map((part) => [getComputedStyle(part).transform, getComputedStyle(part).fill])"
-BARS = "boxes => boxes.map((box) => [...box.children].map((part) => part.getBoundingClientRect()))"
+CHILD_RECTANGLES = "boxes => boxes.map((box) => [...box.children].map((part) => part.getBoundingClientRect()))"
 LEVELS = "parts => parts.map(part => part.getBoundingClientRect().height)"
 
 
@@ -74,7 +74,7 @@ def test_the_bubble_is_hatched_and_counted_and_can_be_read_on_a_phone(show):
     counts = page.locator('[data-id^="all"]')
     assert page.locator(".mg-outlined").count() == 128  # the plan
     assert page.locator("svg.mg-names").bounding_box()["x"] < 30  # the hint to scroll was a column before it
-    boxes = page.locator(".mg-fits .mg-box:has(text)").evaluate_all(BARS)
+    boxes = page.locator(".mg-fits .mg-box:has(text)").evaluate_all(CHILD_RECTANGLES)
     view = page.locator(".mg-view").first.bounding_box()
     assert (len(boxes), view["x"] + view["width"] <= PHONE["width"]) == (128, True)
     for bar, label in boxes:

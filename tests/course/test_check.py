@@ -142,7 +142,7 @@ def test_a_mistake_is_named_after_an_exception_only_if_the_exception_says_the_sa
 
 
 def test_a_mistake_is_named_after_an_error_of_the_engine_only_if_the_error_says_the_same():
-    """Who ran the initializer of w alone was told that w and b are placeholders."""
+    """A learner who initialized only w was told that w and b are placeholders."""
     unfed = "this run needs the placeholder w, f64[]: say its value, as in session.run(…, {w: value})"
     facts = {"points": 1, "defines": ["f"], "open": True, "probes": "f()", "hints": ["Think."]}
     known = {"shows": "w is a placeholder.", "hint": "Take a variable.", "outcomes": [["raised", "GraphError"]]}

@@ -94,7 +94,7 @@ def test_a_tensor_without_history_is_one_box():
 def test_the_value_of_a_large_leaf_that_is_gone_is_a_dot():
     y = mg.tensor(np.ones(1000), requires_grad=True).sum()
 
-    assert [box.value for box in draw(y).picture.boxes] == ["·", "1000"]  # y is alive, and knows its value
+    assert [box.value for box in draw(y).picture.boxes] == ["·", "1000"]  # y still exists, so its value is known
 
 
 def test_the_value_of_a_leaf_that_is_gone_is_shown_while_an_op_keeps_it_for_backward():

@@ -31,7 +31,7 @@ def test_the_route_needs_nothing_that_comes_after_it(house):
         seen.add(name)
 
 
-AT_MOST = {"minigrad/engine": 13_264, "minigrad": 87_910, "tests": 90_010, "benchmarks": 3_465}  # they only go down
+AT_MOST = {"minigrad/engine": 13_264, "minigrad": 87_910, "tests": 90_010, "benchmarks": 3_465}  # raised: decision 049
 
 
 @pytest.mark.parametrize(("folder", "most"), AT_MOST.items())

@@ -214,7 +214,7 @@ def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]],
 def draw_messages(
     sent: Sequence[Message], at: Sequence[complex], half: float, ways: set[tuple[int, int]], sums: Sequence[str]
 ) -> str:
-    """The messages of a round between boxes `at` these places; an arrow lies aside if another of `ways` goes back."""
+    """A round's messages between boxes with the middles `at`; an arrow is shifted if one of `ways` goes back."""
     routes = [route(at[m.source], at[m.to], half, 10 * ((m.to, m.source) in ways)) for m in sent]
     taken = [(82 + 19j, 170.0, 44.0), *((z, 2 * half + 8, 2.0 * HALF + 8) for z in at)]
     taken += [(edge - 5 * (tip - tail) / abs(tip - tail), 20.0, 20.0) for tail, tip, edge in routes]

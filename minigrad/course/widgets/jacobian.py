@@ -157,7 +157,7 @@ class Half:
             yield f'<g class="mg-pin mg-of-{self.side}" data-id="{self.side}pin{id}">{line}{seed}</g>'
 
     def threads(self) -> Iterator[str]:
-        """For each cell, the line from the box where its number is."""
+        """For each cell, the line from the box that shows its number."""
         sources = [each.seed for each in (self.both.pulled if self.is_forward else self.both.pushed)]
         for j, i in ((j, i) for j in range(self.m) for i in range(self.n)):
             k = j if self.is_forward else i

@@ -1,5 +1,5 @@
 // An answer on a number line: ▼ with how sure it was, ● the result, and the gap between both. Before the result is known the
-// answer stands alone; before an answer is typed the line is empty. A line of numbers of which one is 8 times the other is logarithmic.
+// answer stands alone; before an answer is typed the line is empty. It is logarithmic if one number is 8 times the other.
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
@@ -26,7 +26,7 @@ function scaleOf(own, came) {
   return { place, ticks: ticksOf(low, high, isLog).map((v) => (isLog ? 10 ** v : v)) };
 }
 
-// The result: what is near enough to be right, the gap, the dot, and its words, which may cover the number of a tick
+// The result: the range that is right, the gap, the dot, and its words, which hide the numbers of ticks that they cover
 function resultOn(place, { unit, tolerance }, own, came) {
   const y = place(came), [low, high] = [-1, 1].map((sign) => clamp(place(came + sign * tolerance), 8, 392));
   const isNear = tolerance > 0 && high - low > 6; // wide enough to be seen

@@ -169,7 +169,7 @@ def draw_names(r: int, name: str, tasks: list[Task], rows: Sequence[str], top: f
 
 
 def legend(sizes: str, keeps: bool) -> str:
-    """What the boxes mean, the stack of activations, and the sizes: in a row, and for a phone in three."""
+    """What the boxes mean, the stack of activations, and the sizes: in one row, and again in three rows for a phone."""
     drawn, words = "", {"forward": "forward of micro-batch 0", "backward": "backward", "idle": "idle: the bubble"}
     for look, (wide, high, *places) in LEGENDS.items():
         parts = [text("mg-dim mg-sizes", places[4][0], places[4][1] + 16, sizes)]

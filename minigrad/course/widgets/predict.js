@@ -44,7 +44,7 @@ function sketch(model, asked, came, right) {
   asked.querySelector(".mg-result").after(numberLine(question, own, level, came, right));
 }
 
-// Opens the answer below the reveal, folded by scripts/notebooks/answer_folding.py: once, so that the reader can close it.
+// Opens the answer that scripts/notebooks/answer_folding.py folded; only once, so that the reader can close it.
 function unfold(model, el) {
   const kind = `mg-answer-${model.get("label").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
   const notebook = el.closest(".jp-Notebook") ?? document; // other notebooks may ask a question of the same name

@@ -314,7 +314,7 @@ def columns(table: list[Plain]) -> str:
 
 
 def curve(losses: list[float]) -> str:
-    """Losses over steps as SVG; if they fell, with the first, the last, and the step of half of the fall."""
+    """Losses over steps as SVG; after a fall of over 20 %, with the first, the last, and an early step of half."""
     some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
     x = Axis(1, max(len(losses), 2), LEFT, RIGHT - 88, "step", words=compact)
     y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
@@ -330,14 +330,14 @@ def curve(losses: list[float]) -> str:
     return chart(f"Loss over {pluralize(len(losses), 'step', 'steps')}", x, y, *drawn)
 
 
-def overview(x: Any, output: Any, sizes: Sequence[int], right: Sequence[float]) -> str:
-    """What goes into a network, what it is, and what comes out, as SVG. `right` is its accuracy at some steps."""
+def summary(x: Any, output: Any, sizes: Sequence[int], accuracies: Sequence[float]) -> str:
+    """A network's input, size and output as SVG, with its first and last accuracy."""
     given, out = (" × ".join(map("{:,}".format, array(each).shape)) or "1" for each in (x, output))
     some = " ".join(str(v) if isinstance(v, int) else number(v, 3) for v in array(x).ravel()[:4].tolist())
-    percent = " → ".join(f"{number(100 * share, 3)} %" for share in [*right[:1], *right[-1:]])
+    percent = " → ".join(f"{number(100 * share, 3)} %" for share in [*accuracies[:1], *accuracies[-1:]])
     rows = [("in", f"{given} numbers", f"{some} …")]
     rows += [("model", f"{sum(sizes):,} trained numbers", pluralize(len(sizes), "array", "arrays"))] * bool(sizes)
-    rows += [("out", f"{out} numbers", f"right: {percent}" * bool(right))] * (output is not None)
+    rows += [("out", f"{out} numbers", f"right: {percent}" * bool(accuracies))] * (output is not None)
     parts = [f'<path class="mg-rule" d="M150,{84 + 88 * i}v20m-5,-7l5,7l5,-7"/>' for i in range(len(rows) - 1)]
     for y, (name, words, more) in zip((22, 110, 198), rows):
         parts += [f'<rect class="mg-unit" x="56" y="{y}" width="200" height="56" rx="6"/>']

@@ -326,7 +326,7 @@ class TrainingView(SteppedWidget):
         elif not self._boundary:
             right = [row["accuracy"] for row in self.table if row["accuracy"] is not None]
             sizes = [training.array(p).size for p in getattr(self.optimizer, "parameters", list)()]
-            drawn = [("What is trained", training.overview(self._x, self._output, sizes, right)), loss]
+            drawn = [("What is trained", training.summary(self._x, self._output, sizes, right)), loss]
         return place_in_rows(self.label, STYLE + LOOKS + training.NETWORK, drawn)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from minigrad.course.widgets.graph_view import groups_in, rows
 from minigrad.draw.hierarchy import NodeGroup, hierarchy
 from minigrad.draw.listing import Entry, Listing
 from minigrad.draw.overview import Overview
-from minigrad.draw.rows import cut
+from minigrad.draw.rows import cut_into_rows
 from minigrad.engine.core.node import history, toposort
 from tests.support.peak_memory import peak_bytes
 from tests.support.table import table
@@ -598,14 +598,14 @@ def chain_of_calls():
 
 
 def test_a_wide_still_has_rows_frames_and_a_legend():
-    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high, and a column 1,290."""
+    """A code host shows 980 pixels. 42 boxes were 90 pixels high in one row, and 1,290 in one column."""
     view = chain_of_calls()
     drawn = view.svg
     width, height = map(float, re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', drawn).groups())
     nested = [float(each) for each in re.findall(r'<svg x="\S+" y="\S+" [^>]*? width="(\S+?)"', drawn)]
 
     assert len(nested) > 1
-    assert drawn.count('class="mg-picture') == 1  # a row of that class stays light in the dark
+    assert drawn.count('class="mg-picture') == 1  # a nested svg of this class is light in a dark page
     assert max(nested) <= 960
     assert width < 1024
     assert height < 600
@@ -616,7 +616,7 @@ def test_a_wide_still_has_rows_frames_and_a_legend():
 
 def test_rows_have_each_box_and_each_use_once():
     view = chain_of_calls()
-    parts = cut(view.still, {box.id: box for box in view.still.boxes}, 400)
+    parts = cut_into_rows(view.still, {box.id: box for box in view.still.boxes}, 400)
     boxes = [box.id for part in parts for box in part.boxes]
     assert len(parts) > 2
     arrows = {arrow.id: arrow for part in parts for arrow in part.arrows}
